@@ -1,0 +1,1 @@
+//! The lake: ingest, run a statement, publish a table, report.

@@ -1,0 +1,1 @@
+//! Reference tables: dated rows in one SQLite file.

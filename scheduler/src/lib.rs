@@ -1,0 +1,1 @@
+//! Reading Slurm: parsers from its text and JSON to plain facts.

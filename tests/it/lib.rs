@@ -1,0 +1,1 @@
+//! Shared nothing: the tests are in `it/` and `tidy.rs`.
