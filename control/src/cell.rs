@@ -52,24 +52,25 @@ impl FromSql for Cell {
 pub(crate) struct Record(pub(crate) Vec<Cell>);
 
 impl Record {
-    pub(crate) fn from_ms(&self) -> i64 {
+    /// The start; 0 is from the beginning.
+    pub(crate) fn start_ms(&self) -> i64 {
         self.0[self.0.len() - 2].int().unwrap_or(0)
     }
 
     /// The end, absent when open.
-    pub(crate) fn to_ms(&self) -> Option<i64> {
+    pub(crate) fn end_ms(&self) -> Option<i64> {
         self.0[self.0.len() - 1].int()
     }
 
-    pub(crate) fn set_to_ms(&mut self, to_ms: i64) {
+    pub(crate) fn end_at(&mut self, end_ms: i64) {
         let last = self.0.len() - 1;
-        self.0[last] = Cell::Int(to_ms);
+        self.0[last] = Cell::Int(end_ms);
     }
 
     /// Whether the two intervals share an instant.
     pub(crate) fn intersects(&self, other: &Self) -> bool {
         let before_end = |t: i64, end: Option<i64>| end.is_none_or(|end| t < end);
-        before_end(self.from_ms(), other.to_ms()) && before_end(other.from_ms(), self.to_ms())
+        before_end(self.start_ms(), other.end_ms()) && before_end(other.start_ms(), self.end_ms())
     }
 
     /// Whether the two differ at most in where they end.

@@ -64,7 +64,7 @@ impl Control {
 
     /// The version of a table: 0 until the first import, one more for each import that changed it.
     pub fn version(&self, table: ReferenceTable) -> Result<i64, ControlError> {
-        version_of(&self.connection, table.table()).map_err(|e| self.error("read a version", e))
+        version_of(&self.connection, table.table()).map_err(|e| self.error("read a version from", e))
     }
 
     /// The rows of a table that are to be published, in a total order. Task weights have the built-in rows where no
@@ -75,13 +75,13 @@ impl Control {
             let select = format!("SELECT * FROM {} ORDER BY {}", spec.table.name, order(spec));
             self.connection.prepare(&select)?.query_map([], R::from_sqlite)?.collect()
         };
-        read().map(R::published).map_err(|e| self.error("read rows", e))
+        read().map(R::published).map_err(|e| self.error("read rows from", e))
     }
 
     /// The imported rows of a table as their CSV, in a total order, with instants shown in `zone`.
     pub fn list(&self, table: ReferenceTable, zone: Tz) -> Result<Listing, ControlError> {
         let spec = table.spec();
-        let rows = select_records(&self.connection, spec, &order(spec)).map_err(|e| self.error("list rows", e))?;
+        let rows = select_records(&self.connection, spec, &order(spec)).map_err(|e| self.error("list rows from", e))?;
         let records: Vec<Record> = rows.into_iter().map(|(_, record)| record).collect();
         Ok(Listing::of(spec, &records, zone))
     }
@@ -104,7 +104,7 @@ impl Control {
             })?;
             edits.collect()
         };
-        read().map_err(|e| self.error("read the edit log", e))
+        read().map_err(|e| self.error("read the edit log from", e))
     }
 
     fn error(&self, doing: &'static str, source: rusqlite::Error) -> ControlError {

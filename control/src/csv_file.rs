@@ -58,7 +58,7 @@ pub(crate) fn read(spec: &Spec, bytes: &[u8], problems: &mut Problems<'_>) -> Ve
             Some(columns) => problems.push(
                 line,
                 None,
-                format!("the line has {} cells, the header has {} columns", record.len(), columns.len()),
+                format!("expected {} cells, as in the header, found {}", columns.len(), record.len()),
             ),
         }
     }

@@ -7,6 +7,8 @@ pub(crate) enum DecimalError {
     NotPlain(String),
     #[error("`{0}` is negative")]
     Negative(String),
+    #[error("`{0}` is not a whole number")]
+    NotWhole(String),
     #[error("`{text}` has more than {decimals} decimals")]
     TooFine { text: String, decimals: u32 },
     #[error("`{text}` is more than {max}")]
@@ -26,6 +28,9 @@ pub(crate) fn scaled(text: &str, decimals: u32, max: i64) -> Result<i64, Decimal
     }
     if !digits(whole) {
         return Err(DecimalError::NotPlain(text.to_owned()));
+    }
+    if decimals == 0 && !fraction.is_empty() {
+        return Err(DecimalError::NotWhole(text.to_owned()));
     }
     if fraction.len() > decimals as usize {
         return Err(DecimalError::TooFine { text: text.to_owned(), decimals });

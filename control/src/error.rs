@@ -66,7 +66,7 @@ pub enum ControlError {
         path: PathBuf,
     },
     /// The file or its folder cannot be opened or written.
-    #[error("cannot {doing} in {}: the file or its folder is missing, read-only or not permitted", path.display())]
+    #[error("cannot {doing} {}: the file or its folder is missing, read-only or not permitted", path.display())]
     NotWritable {
         /// The file.
         path: PathBuf,
@@ -76,7 +76,7 @@ pub enum ControlError {
         source: rusqlite::Error,
     },
     /// The disk, or the quota on it, is full; nothing was changed.
-    #[error("cannot {doing} in {}: the disk is full; nothing was changed", path.display())]
+    #[error("cannot {doing} {}: the disk is full; nothing was changed", path.display())]
     DiskFull {
         /// The file.
         path: PathBuf,
@@ -86,7 +86,7 @@ pub enum ControlError {
         source: rusqlite::Error,
     },
     /// Another process holds the write lock.
-    #[error("cannot {doing} in {}: another gpuledger is writing; try again when it is done", path.display())]
+    #[error("cannot {doing} {}: another gpuledger is writing; try again when it is done", path.display())]
     Busy {
         /// The file.
         path: PathBuf,
@@ -120,7 +120,7 @@ pub enum ControlError {
         known: i64,
     },
     /// Anything else SQLite says.
-    #[error("cannot {doing} in {}", path.display())]
+    #[error("cannot {doing} {}", path.display())]
     Sql {
         /// The file.
         path: PathBuf,

@@ -17,7 +17,7 @@ use crate::table::{Fields, ReferenceTable, Spec};
 /// Most rows that one file may stand for, host lists expanded.
 const ROWS_MAX: usize = 500_000;
 /// What is being tried, for errors.
-const DOING: &str = "import";
+const DOING: &str = "import into";
 
 /// What the caller knows and the file does not say.
 #[derive(Debug, Clone)]
@@ -34,7 +34,6 @@ pub struct ImportOptions {
 
 /// What an import did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "the report says which rows were ended"]
 pub struct ImportReport {
     /// Data rows of the file. A row with a host list counts once here and once per node below.
     pub rows: usize,
@@ -109,7 +108,7 @@ fn record(spec: &Spec, row: &RawRow, context: Context<'_>, problems: &mut Proble
         return None;
     }
     let record = Record(cells);
-    if record.to_ms().is_some_and(|to_ms| to_ms <= record.from_ms()) {
+    if record.end_ms().is_some_and(|to_ms| to_ms <= record.start_ms()) {
         problems.push(row.line, Some("to"), "the end is not after the start");
         return None;
     }
@@ -197,6 +196,6 @@ fn json_of(spec: &Spec) -> String {
 
 fn in_words(spec: &Spec, ended: &Ended, zone: Tz) -> String {
     let mut after = ended.before.clone();
-    after.set_to_ms(ended.to_ms);
+    after.end_at(ended.to_ms);
     spec.describe(&after, zone)
 }

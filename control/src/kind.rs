@@ -41,7 +41,7 @@ pub(crate) enum Kind {
     /// Free text that may hold `{value}`.
     Team,
     /// label, account (also written namespace) or user.
-    OwnerKind,
+    OwnerBy,
     /// A word of the closed list of task types.
     TaskType,
     /// `true` or `false`; empty is `false`.
@@ -78,7 +78,7 @@ impl Kind {
                 Err(format!("`{text}` has a placeholder other than {VALUE_TEMPLATE}"))
             }
             Self::Team => word(),
-            Self::OwnerKind => owner_kind(text),
+            Self::OwnerBy => owner_kind(text),
             Self::TaskType => match text.parse::<TaskType>() {
                 Ok(_) => word(),
                 Err(unknown) => Err(format!("{unknown}; it is one of {}", task_types())),

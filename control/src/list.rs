@@ -2,9 +2,10 @@
 
 use std::io;
 
+use chrono_tz::Tz;
+
 use crate::cell::Record;
 use crate::table::Spec;
-use chrono_tz::Tz;
 
 /// A table's rows as a person would type them.
 #[derive(Debug, Clone, PartialEq, Eq)]

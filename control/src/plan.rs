@@ -65,7 +65,7 @@ pub(crate) fn plan(spec: &Spec, stored: Vec<Placed>, file: Vec<Placed>, zone: Tz
         }
     }
     for (selector, mut rows) in new {
-        rows.sort_by_key(|r| r.record.from_ms());
+        rows.sort_by_key(|r| r.record.start_ms());
         refuse_overlaps(spec, &rows, zone, problems);
         let there = groups.entry(selector).or_default();
         for row in rows {
@@ -101,7 +101,7 @@ fn refuse_overlaps(spec: &Spec, rows: &[Placed], zone: Tz, problems: &mut Proble
             let other = spec.describe(&first.record, zone);
             problems.push(line(second), None, format!("the row overlaps line {} ({other})", line(first)));
         }
-        let open_or_later = match (longest.record.to_ms(), row.record.to_ms()) {
+        let open_or_later = match (longest.record.end_ms(), row.record.end_ms()) {
             (None, _) => false,
             (Some(_), None) => true,
             (Some(longest), Some(this)) => this > longest,
@@ -119,18 +119,18 @@ fn place(spec: &Spec, there: &mut [Placed], row: Placed, zone: Tz, plan: &mut Pl
         return;
     }
     if let Some(at) = there.iter().position(|t| t.record.same_but_to(&row.record)) {
-        match (there[at].record.to_ms(), row.record.to_ms()) {
+        match (there[at].record.end_ms(), row.record.end_ms()) {
             (None, Some(to_ms)) => end(&mut there[at], to_ms, plan),
             // An older file again: the open row it has was ended by the row that followed.
-            (Some(to_ms), None) if there.iter().any(|t| t.record.from_ms() == to_ms) => plan.unchanged += 1,
+            (Some(to_ms), None) if there.iter().any(|t| t.record.start_ms() == to_ms) => plan.unchanged += 1,
             _ => refuse(spec, &there[at], &row, zone, problems),
         }
         return;
     }
     let beside = spec.pick(&row.record, spec.beside);
     for other in there.iter_mut().filter(|t| t.record.intersects(&row.record)) {
-        if other.record.to_ms().is_none() && other.record.from_ms() < row.record.from_ms() {
-            end(other, row.record.from_ms(), plan);
+        if other.record.end_ms().is_none() && other.record.start_ms() < row.record.start_ms() {
+            end(other, row.record.start_ms(), plan);
         } else if spec.pick(&other.record, spec.beside) == beside {
             refuse(spec, other, &row, zone, problems);
         }
@@ -142,7 +142,7 @@ fn end(stored: &mut Placed, to_ms: i64, plan: &mut Plan) {
     if let Origin::Stored(rowid) = stored.origin {
         plan.ended.push(Ended { rowid, before: stored.record.clone(), to_ms });
     }
-    stored.record.set_to_ms(to_ms);
+    stored.record.end_at(to_ms);
 }
 
 fn refuse(spec: &Spec, stored: &Placed, row: &Placed, zone: Tz, problems: &mut Problems<'_>) {

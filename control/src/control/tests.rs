@@ -27,7 +27,7 @@ fn stored_tables_have_the_columns_of_the_schema_in_its_order() {
 fn the_edit_log_cannot_be_changed() {
     let folder = tempfile::tempdir().unwrap();
     let mut control = Control::open(&folder.path().join("control.sqlite")).unwrap();
-    let _ = control.import(ReferenceTable::Rates, "rates.csv", b"price\n10\n", options()).unwrap();
+    control.import(ReferenceTable::Rates, "rates.csv", b"price\n10\n", options()).unwrap();
     for statement in ["DELETE FROM edit", "UPDATE edit SET actor = 'nobody'"] {
         let error = control.connection.execute(statement, []).unwrap_err();
         assert_eq!(error.to_string(), "the edit log is append-only");
@@ -47,7 +47,7 @@ fn a_full_disk_changes_nothing() {
     assert!(matches!(error, ControlError::DiskFull { .. }), "{error:?}");
     assert_eq!(
         error.to_string(),
-        format!("cannot import in {}: the disk is full; nothing was changed", path.display())
+        format!("cannot import into {}: the disk is full; nothing was changed", path.display())
     );
     assert_eq!(control.rows::<RateRow>().unwrap(), []);
     assert_eq!(control.version(ReferenceTable::Rates).unwrap(), 0);
@@ -63,7 +63,7 @@ fn a_second_writer_is_told_and_readers_are_not_in_the_way() {
     let error = second.import(ReferenceTable::Rates, "rates.csv", b"price\n10\n", options()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!("cannot import in {}: another gpuledger is writing; try again when it is done", path.display())
+        format!("cannot import into {}: another gpuledger is writing; try again when it is done", path.display())
     );
     assert_eq!(Control::open_read_only(&path).unwrap().rows::<RateRow>().unwrap(), []);
     holder.connection.execute_batch("ROLLBACK").unwrap();

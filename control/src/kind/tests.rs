@@ -68,14 +68,14 @@ fn words_outside_their_list_are_refused_with_the_list() {
             "training",
             "unknown task type `training`; it is one of train, finetune, infer, eval, debug, batch, data, unknown",
         ),
-        (Kind::OwnerKind, "group", "unknown kind `group`; it is one of label, account, namespace, user"),
+        (Kind::OwnerBy, "group", "unknown kind `group`; it is one of label, account, namespace, user"),
         (Kind::Flag, "yes", "`yes` is neither true nor false"),
         (Kind::Label, "team", "`team` is not a label of the form key=value"),
         (Kind::Team, "{account}", "`{account}` has a placeholder other than {value}"),
         (Kind::Currency, "eur", "`eur` is not a currency code of three capital letters (ISO 4217, e.g. EUR)"),
         (Kind::Count { min: 1, max: 9 }, "0", "`0` is less than 1"),
         (Kind::Count { min: 1, max: 9 }, "10", "`10` is more than 9"),
-        (Kind::Count { min: 1, max: 9 }, "1.5", "`1.5` has more than 0 decimals"),
+        (Kind::Count { min: 1, max: 9 }, "1.5", "`1.5` is not a whole number"),
         (Kind::Percent, "100.0001", "`100.0001` is more than 100"),
         (Kind::Share, "0.00", "a share is more than 0 %"),
         (Kind::Share, "33.333", "`33.333` has more than 2 decimals"),
@@ -84,7 +84,7 @@ fn words_outside_their_list_are_refused_with_the_list() {
     ] {
         assert_eq!(parse(kind, text), Err(reason.into()), "{text}");
     }
-    assert_eq!(parse(Kind::OwnerKind, "namespace"), Ok(Cell::Text("account".into())));
+    assert_eq!(parse(Kind::OwnerBy, "namespace"), Ok(Cell::Text("account".into())));
     assert_eq!(parse(Kind::Team, "nlp-{value}"), Ok(Cell::Text("nlp-{value}".into())));
     assert_eq!(parse(Kind::Flag, "TRUE"), Ok(Cell::Int(1)));
     assert!(parse(Kind::Text, &"x".repeat(1_001)).is_err());

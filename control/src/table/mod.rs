@@ -220,11 +220,11 @@ impl Spec {
             .filter(|(_, cell)| **cell != Cell::Absent)
             .map(|(column, cell)| format!("{}={}", column.name, column.kind.show(cell, zone)))
             .collect();
-        let from = match record.from_ms() {
+        let from = match record.start_ms() {
             0 => "from the beginning".to_owned(),
             ms => format!("from {}", show_instant(ms, zone)),
         };
-        words.push(record.to_ms().map_or(from.clone(), |ms| format!("{from} to {}", show_instant(ms, zone))));
+        words.push(record.end_ms().map_or(from.clone(), |ms| format!("{from} to {}", show_instant(ms, zone))));
         words.join(" ")
     }
 }

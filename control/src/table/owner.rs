@@ -16,7 +16,7 @@ use crate::plan::{Origin, Placed};
 pub(crate) const SPEC: Spec = Spec {
     table: OwnerRow::TABLE,
     columns: &[
-        required("kind", "kind", Kind::OwnerKind),
+        required("kind", "kind", Kind::OwnerBy),
         optional("cluster", "cluster", Kind::Text),
         required("value", "value", Kind::Text),
         required("team", "team", Kind::Team),
@@ -72,8 +72,8 @@ fn first_wrong_sum(spec: &Spec, rows: &[&Placed]) -> Option<(i64, i64)> {
     let mut changes: BTreeMap<i64, i64> = BTreeMap::new();
     for row in rows {
         let parts = Fields { spec, record: &row.record }.int("parts").unwrap_or(0);
-        *changes.entry(row.record.from_ms()).or_default() += parts;
-        if let Some(to_ms) = row.record.to_ms() {
+        *changes.entry(row.record.start_ms()).or_default() += parts;
+        if let Some(to_ms) = row.record.end_ms() {
             *changes.entry(to_ms).or_default() -= parts;
         }
     }
