@@ -10,8 +10,10 @@ use gpuledger_schema::table::{
 
 use crate::segment::{Segment, SegmentError, segment};
 
+mod decimal;
 pub mod jobs;
 pub mod map;
+mod records;
 pub mod sacct;
 pub mod sonar;
 
@@ -84,4 +86,17 @@ pub struct At<'a> {
     pub line: Option<i64>,
     /// Cluster it was imported for.
     pub cluster: Option<&'a str>,
+}
+
+/// A folder of recorded data, or `None`, saying so, where this checkout has none.
+#[cfg(test)]
+fn recorded_folder(name: &str) -> Option<String> {
+    let shared = std::env::var("GPULEDGER_SHARED")
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared").to_owned());
+    let folder = format!("{shared}/data/{name}");
+    if std::path::Path::new(&folder).is_dir() {
+        return Some(folder);
+    }
+    println!("skipped: no recorded data in {folder}");
+    None
 }
