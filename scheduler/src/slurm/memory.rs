@@ -58,8 +58,7 @@ fn size(text: &str) -> Option<Memory> {
     };
     if unit == MIB
         && let Some(mib) = number::count(digits)
-        && mib >= PER_CPU_BIT_MIB
-        && mib < 2 * PER_CPU_BIT_MIB
+        && (PER_CPU_BIT_MIB..2 * PER_CPU_BIT_MIB).contains(&mib)
     {
         return Some(Memory { bytes: (mib - PER_CPU_BIT_MIB) * MIB, per: Per::Cpu });
     }

@@ -14,7 +14,6 @@ use super::memory::{Per, memory};
 use super::problem::Problem;
 use super::sacct_record::SacctRecord;
 use super::state::state;
-use super::time::TimeError;
 use super::tres::{Tres, tres};
 use super::{is_blank, number};
 
@@ -120,8 +119,8 @@ pub enum SacctEntry {
 /// Why a record is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
-    /// It has naive times and no zone is given; so will have every other.
-    NoZone(TimeError),
+    /// It has this naive time and no zone is given; so will have every other.
+    NoZone(String),
     /// This record only.
     Record(Problem),
 }

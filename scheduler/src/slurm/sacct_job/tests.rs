@@ -26,7 +26,7 @@ fn with(changes: &[(&str, &str)]) -> Result<(SacctJob, Vec<String>), String> {
         }
         Ok(SacctEntry::Step) => Err("step".to_owned()),
         Err(Refused::Record(p)) => Err(format!("{}: {}", p.field.unwrap(), p.reason)),
-        Err(Refused::NoZone(e)) => Err(e.to_string()),
+        Err(Refused::NoZone(time)) => Err(time),
     }
 }
 

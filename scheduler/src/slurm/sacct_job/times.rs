@@ -35,7 +35,7 @@ pub(super) fn read(record: &SacctRecord, state: RunState, zone: Option<Tz>) -> R
         let Some(text) = record.get(&field.to_ascii_lowercase()) else { continue };
         *moment_out = match moment(text, zone) {
             Ok(m) => m,
-            Err(e @ TimeError::NoZone(_)) => return Err(Refused::NoZone(e)),
+            Err(TimeError::NoZone(time)) => return Err(Refused::NoZone(time)),
             Err(e) => return Err(refuse(field, e.to_string())),
         };
     }
