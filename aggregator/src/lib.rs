@@ -1,1 +1,14 @@
-//! The lake: ingest, run a statement, publish a table, report.
+//! The lake: takes segments in, runs the statements of `sql/`, publishes tables, answers reports.
+//!
+//! Knows no NVML and no HTTP, and does no business arithmetic in Rust: the rules are in `sql/`. The named
+//! exceptions are ids of places (hashes), the calendar (`schema::window`) and the conversion of shares to units.
+
+pub mod check;
+pub mod engine;
+pub mod explain;
+pub mod ingest;
+pub mod lake;
+pub mod ledger;
+pub mod reference;
+pub mod report;
+pub mod statement;

@@ -35,7 +35,7 @@ pub use process_minute::ProcessMinuteRow;
 pub use quarantine::QuarantineRow;
 pub use reading::ReadingRow;
 pub use sample::SampleRow;
-pub use usage::{RUN, UNIT, USAGE};
+pub use usage::{RUN, SESSION_DAY, UNIT, USAGE};
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -204,7 +204,7 @@ pub fn observed() -> Vec<Table> {
 
 /// Every derived table.
 pub fn derived() -> Vec<Table> {
-    vec![USAGE, RUN, UNIT]
+    vec![USAGE, SESSION_DAY, RUN, UNIT]
 }
 
 /// A table by name, observed, derived or reference.

@@ -16,13 +16,13 @@ super::table! {
         start_ticks: i64, Count, "start of the process in clock ticks since boot";
         user: String, None, "user name, or uid:<number> where it cannot be resolved";
         command: Option<String>, None, "command name";
-        busy_ms: Option<i64>, Ms, "time in which the GPU ran this process's kernels; absent: not measured";
+        busy_ms: Option<i64>, Ms, "integrated SM time of the whole card spent on this process (a MIG instance: times its slices / the card's); absent: not measured";
         covered_ms: i64, Ms, "part of the tick in which it was looked at";
         peak_ppm: Option<i64>, Ppm, "highest poll of SM utilization";
         mem_peak_bytes: Option<i64>, Bytes, "highest memory seen";
-        sm_ppm: Option<i64>, Ppm, "apportioned SM activity, in steps of 10 000";
-        dram_ppm: Option<i64>, Ppm, "apportioned DRAM activity, in steps of 10 000";
-        tensor_ppm: Option<i64>, Ppm, "apportioned tensor activity, in steps of 10 000";
+        sm_ppm: Option<i64>, Ppm, "SM activity of the whole card apportioned to it, in steps of 10 000";
+        dram_ppm: Option<i64>, Ppm, "DRAM activity of the whole card apportioned to it, in steps of 10 000";
+        tensor_ppm: Option<i64>, Ppm, "tensor activity of the whole card apportioned to it, in steps of 10 000";
         composite_ppm: Option<i64>, Ppm, "composite by the weights the node knew; reports recompute it";
         weights_version: Option<i64>, Count, "version of those weights";
         apportionment: String, None, "exclusive, sm_share or none";

@@ -119,3 +119,26 @@ pub const UNIT: Table = Table {
         ]
     },
 };
+
+/// Who held a device without a scheduler's word on a UTC day: sessions of a bare host and foreign use.
+pub const SESSION_DAY: Table = Table {
+    name: "session_day",
+    grain: "day x holder",
+    key: &["day", "holder"],
+    by_day: true,
+    columns: || {
+        let text = |n, m| col(n, DataType::Utf8, true, Unit::None, m);
+        vec![
+            col("day", DataType::Int32, false, Unit::Day, "UTC day (partition)"),
+            col("holder", DataType::Int64, false, Unit::Id, "session; below 0: foreign use, minus the device id"),
+            col("kind", DataType::Utf8, false, Unit::None, "session or foreign"),
+            text("cluster", "cluster"),
+            text("node", "node"),
+            text("user", "user"),
+            text("command", "command"),
+            text("hint", "the session in words"),
+            col("from_ms", DataType::Int64, false, Unit::Instant, "first instant of the day in which it held"),
+            col("to_ms", DataType::Int64, false, Unit::Instant, "end of the last"),
+        ]
+    },
+};

@@ -1,0 +1,148 @@
+//! What is new: rows whose key and content are there already are duplicates; a key with other content is a conflict.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasher, RandomState};
+
+use datafusion::arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
+use datafusion::arrow::compute::{cast, filter_record_batch};
+use datafusion::arrow::datatypes::Int64Type;
+use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::row::{RowConverter, SortField};
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::logical_expr::{Expr, col, lit};
+use gpuledger_schema::table::Table;
+use gpuledger_schema::window::day_of;
+
+/// A row that contradicts one that is there.
+#[derive(Debug)]
+pub(super) struct Conflict {
+    pub(super) source: String,
+    pub(super) raw: String,
+}
+
+/// The new rows of a table.
+#[derive(Debug, Default)]
+pub(super) struct Fresh {
+    pub(super) rows: Vec<RecordBatch>,
+    pub(super) duplicates: u64,
+    pub(super) conflicts: Vec<Conflict>,
+}
+
+/// Keys that are there, with a hash of the rest of their row.
+pub(super) struct Known {
+    rows: HashMap<Box<[u8]>, u64>,
+    state: RandomState,
+}
+
+/// Key and content of every row of a batch, as comparable bytes.
+struct Rows {
+    keys: datafusion::arrow::row::Rows,
+    contents: datafusion::arrow::row::Rows,
+}
+
+/// Columns that say what a row is about; where it was read from does not (unless it is part of the key).
+fn content_columns(spec: &Table) -> Vec<&'static str> {
+    let names = (spec.columns)().into_iter().map(|c| c.name);
+    names.filter(|n| !spec.key.contains(n) && *n != "source").collect()
+}
+
+fn rows_of(spec: &Table, batch: &RecordBatch, columns: &[&str]) -> Result<datafusion::arrow::row::Rows, ArrowError> {
+    let schema = spec.schema();
+    let arrays: Vec<ArrayRef> = columns
+        .iter()
+        .map(|name| {
+            let wanted = schema.field_with_name(name)?.data_type().clone();
+            let found = batch
+                .column_by_name(name)
+                .ok_or_else(|| ArrowError::SchemaError(format!("column `{name}` is missing")))?;
+            cast(found, &wanted)
+        })
+        .collect::<Result<_, _>>()?;
+    let fields = arrays.iter().map(|a| SortField::new(a.data_type().clone())).collect();
+    RowConverter::new(fields)?.convert_columns(&arrays)
+}
+
+fn split(spec: &Table, batch: &RecordBatch) -> Result<Rows, ArrowError> {
+    Ok(Rows { keys: rows_of(spec, batch, spec.key)?, contents: rows_of(spec, batch, &content_columns(spec))? })
+}
+
+impl Known {
+    /// What is in the lake.
+    pub(super) fn new(spec: &Table, before: &[RecordBatch]) -> Result<Self, ArrowError> {
+        let mut known = Self { rows: HashMap::new(), state: RandomState::new() };
+        for batch in before {
+            let rows = split(spec, batch)?;
+            for i in 0..batch.num_rows() {
+                let content = known.state.hash_one(rows.contents.row(i).data());
+                known.rows.insert(rows.keys.row(i).data().into(), content);
+            }
+        }
+        Ok(known)
+    }
+
+    /// Sorts new rows into fresh, duplicate and in conflict. Order of the segments: by their names.
+    pub(super) fn fresh(mut self, spec: &Table, batches: Vec<(String, RecordBatch)>) -> Result<Fresh, ArrowError> {
+        let mut out = Fresh::default();
+        for (source, batch) in batches {
+            let rows = split(spec, &batch)?;
+            let mut keep = Vec::with_capacity(batch.num_rows());
+            for i in 0..batch.num_rows() {
+                let content = self.state.hash_one(rows.contents.row(i).data());
+                let new = match self.rows.entry(rows.keys.row(i).data().into()) {
+                    Entry::Vacant(e) => {
+                        e.insert(content);
+                        true
+                    }
+                    Entry::Occupied(e) if *e.get() == content => {
+                        out.duplicates += 1;
+                        false
+                    }
+                    Entry::Occupied(_) => {
+                        out.conflicts.push(Conflict { source: source.clone(), raw: show(&batch, i)? });
+                        false
+                    }
+                };
+                keep.push(new);
+            }
+            let kept = if keep.iter().all(|k| *k) {
+                batch
+            } else {
+                filter_record_batch(&batch, &BooleanArray::from(keep))?
+            };
+            if kept.num_rows() > 0 {
+                out.rows.push(kept);
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// A row as text, for the quarantine.
+fn show(batch: &RecordBatch, row: usize) -> Result<String, ArrowError> {
+    let options = FormatOptions::default().with_null("");
+    let schema = batch.schema();
+    let mut parts = Vec::new();
+    for (field, column) in schema.fields().iter().zip(batch.columns()) {
+        parts.push(format!("{}={}", field.name(), ArrayFormatter::try_new(column, &options)?.value(row)));
+    }
+    Ok(parts.join(" "))
+}
+
+/// Least and greatest tick of the new rows.
+pub(super) fn tick_range(rows: &[(String, RecordBatch)]) -> Option<(i64, i64)> {
+    rows.iter()
+        .filter_map(|(_, b)| b.column_by_name("tick_ms")?.as_primitive_opt::<Int64Type>().cloned())
+        .flat_map(|ticks| ticks.values().to_vec())
+        .fold(None, |range, t| Some(range.map_or((t, t), |(a, b): (i64, i64)| (a.min(t), b.max(t)))))
+}
+
+/// The condition that picks rows of those ticks, by partition first.
+pub(super) fn in_ticks(from: i64, to: i64) -> Expr {
+    let day = |ms| lit(day_of(ms) as i32);
+    col("day")
+        .gt_eq(day(from))
+        .and(col("day").lt_eq(day(to)))
+        .and(col("tick_ms").gt_eq(lit(from)))
+        .and(col("tick_ms").lt_eq(lit(to)))
+}

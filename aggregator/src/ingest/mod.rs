@@ -1,0 +1,275 @@
+//! Ingest: takes segments from the inbox, validates them, drops what is there already, and commits once.
+//!
+//! A batch is named by a document before any table changes; every table then gets its commit (process rows before the
+//! device rows that prove them complete), then the cut is written, then the segments leave the inbox. A repeat after a
+//! crash at any point gives the same cut.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use datafusion::arrow::array::RecordBatch;
+use gpuledger_schema::id::id63;
+use gpuledger_schema::path::{self, Numbered};
+use gpuledger_schema::table::{self, QuarantineRow, Table};
+
+use crate::engine::{Engine, EngineError};
+use crate::lake::{Batch, BatchSegment, Cut, Lake, LakeError};
+
+mod dedupe;
+mod segment;
+mod touched;
+
+use dedupe::Known;
+use segment::{Checked, Problem};
+use touched::Touched;
+
+/// Compressed bytes a batch takes at most: its rows lie in memory while they are compared.
+const BATCH_BYTES_MAX: u64 = 24 << 20;
+
+/// What can stop an ingest as a whole.
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    /// The lake failed.
+    #[error(transparent)]
+    Lake(#[from] LakeError),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Rows of a table could not be compared with what is there.
+    #[error("cannot compare new rows of `{table}` with the lake's")]
+    Compare {
+        /// The table.
+        table: String,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// What an ingest did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IngestReport {
+    /// Segments taken in.
+    pub segments: usize,
+    /// Rows new to the lake.
+    pub rows: u64,
+    /// Rows that were there already (answered as accepted).
+    pub duplicates: u64,
+    /// Records quarantined: refused segments and rows in conflict.
+    pub quarantined: Vec<String>,
+    /// Segments left in the inbox because their other half is not there yet.
+    pub waiting: Vec<String>,
+}
+
+/// Takes in everything that waits in the inbox. The caller holds the writer's lock.
+pub async fn ingest(lake: &Lake, progress: &mut (dyn FnMut(usize, usize) + Send)) -> Result<IngestReport, IngestError> {
+    let mut report = IngestReport::default();
+    let in_all = lake.list(path::INBOX).await?.len();
+    if let Some((number, batch)) = unfinished(lake).await? {
+        let checked = read_all(lake, &batch.segments, &mut report).await?;
+        commit(lake, number, checked, &mut report).await?;
+    }
+    let mut passed = BTreeSet::new();
+    loop {
+        let batch = next_batch(lake, &mut passed, &mut report).await?;
+        if batch.is_empty() {
+            return Ok(report);
+        }
+        let names: Vec<BatchSegment> = batch.iter().map(|c| c.entry.clone()).collect();
+        let number = next_number(lake).await?;
+        lake.create_document(&format!("{}/{}", path::BATCHES, number.file_name()), &Batch { segments: names }).await?;
+        commit(lake, number, batch, &mut report).await?;
+        progress(report.segments, in_all);
+    }
+}
+
+/// The next number for a batch or cut: one more than any there is.
+pub async fn next_number(lake: &Lake) -> Result<Numbered, LakeError> {
+    let mut newest = 0;
+    for folder in [path::BATCHES, path::CUTS] {
+        let names = lake.list(folder).await?;
+        newest = names.iter().filter_map(|(n, _)| Numbered::parse(n)).map(|n| n.0).fold(newest, u64::max);
+    }
+    Ok(Numbered(newest + 1))
+}
+
+/// A batch that was named and has no cut: a process died in between.
+async fn unfinished(lake: &Lake) -> Result<Option<(Numbered, Batch)>, LakeError> {
+    let Some((number, batch)) = lake.newest::<Batch>(path::BATCHES).await? else { return Ok(None) };
+    let done = lake.document::<Cut>(path::CUTS, number).await?.is_some();
+    Ok((!done).then_some((number, batch)))
+}
+
+async fn read_all(lake: &Lake, entries: &[BatchSegment], report: &mut IngestReport) -> Result<Vec<Checked>, LakeError> {
+    let mut out = Vec::new();
+    for e in entries {
+        let Some(bytes) = lake.get(&format!("{}/{}", path::INBOX, e.name)).await? else { continue };
+        match segment::check(&e.name, bytes) {
+            Ok(checked) => out.push(checked),
+            Err((bytes, problem)) => set_aside(lake, &e.name, bytes, &problem, report).await?,
+        }
+    }
+    Ok(out)
+}
+
+/// Reads waiting segments up to the size of a batch; what is broken is set aside, a lone device file waits.
+async fn next_batch(
+    lake: &Lake,
+    passed: &mut BTreeSet<String>,
+    report: &mut IngestReport,
+) -> Result<Vec<Checked>, LakeError> {
+    let listed = lake.list(path::INBOX).await?;
+    let hashes: BTreeSet<String> =
+        listed.iter().filter_map(|(n, _)| path::SegmentName::parse(n)).map(|n| n.hash).collect();
+    let mut batch: Vec<Checked> = Vec::new();
+    let mut size = 0;
+    for (name, bytes) in listed {
+        if passed.contains(&name) || name.starts_with('.') || name.ends_with(".tmp") {
+            continue;
+        }
+        if size > 0 && size + bytes > BATCH_BYTES_MAX {
+            break;
+        }
+        passed.insert(name.clone());
+        let Some(content) = lake.get(&format!("{}/{name}", path::INBOX)).await? else { continue };
+        match segment::check(&name, content) {
+            Err((content, problem)) => set_aside(lake, &name, content, &problem, report).await?,
+            Ok(checked) => {
+                let lone = checked.pair.as_ref().is_some_and(|p| !hashes.contains(&p[..32]));
+                if lone && !taken_before(lake, checked.pair.as_deref()).await? {
+                    report.waiting.push(name);
+                    continue;
+                }
+                size += bytes;
+                batch.push(checked);
+            }
+        }
+    }
+    // The process half of a pair goes in with or before its device half: process rows sort first in a batch, and a
+    // device file whose process file did not fit stays for the next one.
+    let inside: BTreeSet<String> = batch.iter().map(|c| c.entry.sha256.clone()).collect();
+    let mut later = Vec::new();
+    for c in &batch {
+        let missing = c.pair.as_ref().is_some_and(|p| hashes.contains(&p[..32]) && !inside.iter().any(|i| i == p));
+        if missing {
+            later.push(c.entry.name.clone());
+        }
+    }
+    if later.len() < batch.len() {
+        batch.retain(|c| !later.contains(&c.entry.name));
+        passed.retain(|n| !later.contains(n));
+    }
+    Ok(batch)
+}
+
+/// Whether a segment of this hash went in with an earlier batch.
+async fn taken_before(lake: &Lake, hash: Option<&str>) -> Result<bool, LakeError> {
+    for (name, _) in lake.list(path::BATCHES).await?.into_iter().rev() {
+        let Some(number) = Numbered::parse(&name) else { continue };
+        let batch = lake.document::<Batch>(path::BATCHES, number).await?;
+        if batch.is_some_and(|b| b.segments.iter().any(|s| Some(s.sha256.as_str()) == hash)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+async fn set_aside(
+    lake: &Lake,
+    name: &str,
+    bytes: Vec<u8>,
+    problem: &Problem,
+    report: &mut IngestReport,
+) -> Result<(), LakeError> {
+    let reason = problem.to_string();
+    report.quarantined.push(format!("{name}: {reason}"));
+    lake.put(&format!("{}/{name}", path::QUARANTINE), bytes).await?;
+    let document = BTreeMap::from([("segment", name), ("reason", reason.as_str())]);
+    lake.create_document(&format!("{}/{name}.reason.json", path::QUARANTINE), &document).await?;
+    lake.remove(&format!("{}/{name}", path::INBOX)).await
+}
+
+/// Commits a batch to every table, writes the cut and clears the inbox.
+async fn commit(
+    lake: &Lake,
+    number: Numbered,
+    segments: Vec<Checked>,
+    report: &mut IngestReport,
+) -> Result<(), IngestError> {
+    let mut cut = lake.newest::<Cut>(path::CUTS).await?.map(|(_, c)| c).unwrap_or_default();
+    let mut by_table: BTreeMap<&str, Vec<(String, RecordBatch)>> = BTreeMap::new();
+    let mut names = Vec::new();
+    for s in segments {
+        names.push(s.entry.name.clone());
+        let rows = by_table.entry(s.table.name).or_default();
+        rows.extend(s.rows.into_iter().map(|r| (s.entry.name.clone(), r)));
+    }
+    let mut touched = Touched::default();
+    let mut refused: Vec<QuarantineRow> = Vec::new();
+    for spec in table::observed() {
+        let mut rows = by_table.remove(spec.name).unwrap_or_default();
+        if spec.name == "quarantine" && !refused.is_empty() {
+            let batch = table::batch(&refused).map_err(|e| compare(&spec, e))?;
+            rows.push(("conflicts".to_owned(), batch));
+        }
+        if rows.is_empty() {
+            continue;
+        }
+        let before = existing(lake, &cut, &spec, &rows).await?;
+        let known = Known::new(&spec, &before).map_err(|e| compare(&spec, e))?;
+        let fresh = known.fresh(&spec, rows).map_err(|e| compare(&spec, e))?;
+        touched.note(&spec, &fresh.rows, &before);
+        refused.extend(fresh.conflicts.into_iter().map(|c| conflict_row(&spec, c)));
+        report.duplicates += fresh.duplicates;
+        report.rows += fresh.rows.iter().map(|b| b.num_rows() as u64).sum::<u64>();
+        let version = lake.append(&spec, number.0, fresh.rows).await?;
+        cut.tables.insert(spec.name.to_owned(), version);
+    }
+    report.quarantined.extend(refused.iter().map(|r| format!("{}: {}", r.source, r.reason)));
+    (cut.touched_days, cut.touched_from) = touched.into_days();
+    lake.create_document(&format!("{}/{}", path::CUTS, number.file_name()), &cut).await?;
+    for name in &names {
+        lake.remove(&format!("{}/{name}", path::INBOX)).await?;
+    }
+    report.segments += names.len();
+    Ok(())
+}
+
+fn compare(spec: &Table, source: impl std::error::Error + Send + Sync + 'static) -> IngestError {
+    IngestError::Compare { table: spec.name.to_owned(), source: Box::new(source) }
+}
+
+fn conflict_row(spec: &Table, conflict: dedupe::Conflict) -> QuarantineRow {
+    let reason = format!(
+        "{}: another row with the same key ({}) and other values is there already; the first is kept",
+        spec.name,
+        spec.key.join(", ")
+    );
+    QuarantineRow {
+        refusal_id: id63("refusal", &[&conflict.source, "", "", &reason, &conflict.raw]),
+        source: conflict.source,
+        line: None,
+        field: None,
+        reason,
+        raw: conflict.raw,
+        cluster: None,
+    }
+}
+
+/// Rows of the lake that new rows must be compared with: of the same ticks for minutes, else all of the table.
+async fn existing(
+    lake: &Lake,
+    cut: &Cut,
+    spec: &Table,
+    rows: &[(String, RecordBatch)],
+) -> Result<Vec<RecordBatch>, IngestError> {
+    let Some(version) = cut.tables.get(spec.name) else { return Ok(Vec::new()) };
+    let engine = Engine::new(2);
+    engine.register(spec.name, lake.provider_at(spec.name, *version).await?)?;
+    let fail = |e| compare(spec, e);
+    let mut frame = engine.context().table(spec.name).await.map_err(fail)?;
+    if spec.by_day {
+        let Some((from, to)) = dedupe::tick_range(rows) else { return Ok(Vec::new()) };
+        frame = frame.filter(dedupe::in_ticks(from, to)).map_err(fail)?;
+    }
+    frame.collect().await.map_err(fail)
+}

@@ -1,0 +1,160 @@
+//! Delta tables of the lake: create, append, replace days, and open at a version.
+
+use std::sync::Arc;
+
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::catalog::TableProvider;
+use datafusion::logical_expr::{col, lit};
+use datafusion::parquet::basic::{Compression, ZstdLevel};
+use datafusion::parquet::file::properties::WriterProperties;
+use deltalake::kernel::transaction::CommitProperties;
+use deltalake::kernel::{StructType, Transaction, engine::arrow_conversion::TryIntoKernel};
+use deltalake::protocol::SaveMode;
+use deltalake::{DeltaTable, DeltaTableBuilder, DeltaTableError};
+use gpuledger_schema::path;
+use gpuledger_schema::table::Table;
+
+use super::{Lake, LakeError};
+
+/// A Delta table failed; the message names table and operation.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {what} table `{table}`")]
+pub struct TableError {
+    /// The operation.
+    pub what: &'static str,
+    /// The table.
+    pub table: String,
+    /// Why.
+    #[source]
+    pub source: Box<DeltaTableError>,
+}
+
+/// Marks a commit as batch or build `number` of `app`, so that a repeat after a crash skips it.
+const INGEST_APP: &str = "gpuledger.ingest";
+
+fn fail(what: &'static str, table: &str) -> impl Fn(DeltaTableError) -> LakeError {
+    let table = table.to_owned();
+    move |source| LakeError::Table(TableError { what, table: table.clone(), source: Box::new(source) })
+}
+
+fn writer_properties() -> WriterProperties {
+    let level = ZstdLevel::try_new(3).unwrap_or_default();
+    WriterProperties::builder().set_compression(Compression::ZSTD(level)).build()
+}
+
+impl Lake {
+    async fn builder(&self, name: &str) -> Result<DeltaTableBuilder, LakeError> {
+        let url = self.url(&path::table(name))?;
+        DeltaTableBuilder::from_url(url).map_err(fail("locate", name))
+    }
+
+    /// The newest version of a table; `None` where it was never made.
+    pub async fn table(&self, name: &str) -> Result<Option<DeltaTable>, LakeError> {
+        match self.builder(name).await?.load().await {
+            Ok(found) => Ok(Some(found)),
+            Err(DeltaTableError::NotATable(_) | DeltaTableError::InvalidTableLocation(_)) => Ok(None),
+            Err(e) => Err(fail("open", name)(e)),
+        }
+    }
+
+    /// A table as of a version.
+    pub async fn table_at(&self, name: &str, version: u64) -> Result<DeltaTable, LakeError> {
+        self.builder(name).await?.with_version(version).load().await.map_err(fail("open", name))
+    }
+
+    /// What DataFusion reads for a table at a version.
+    pub async fn provider_at(&self, name: &str, version: u64) -> Result<Arc<dyn TableProvider>, LakeError> {
+        let table = self.table_at(name, version).await?;
+        table.table_provider().await.map_err(|e| fail("read", name)(e.into()))
+    }
+
+    async fn create(&self, spec: &Table) -> Result<DeltaTable, LakeError> {
+        let failed = fail("create", spec.name);
+        let url = self.url(&path::table(spec.name))?;
+        if let Some(folder) = self.folder() {
+            super::make_folder(&folder.join(path::table(spec.name)))
+                .map_err(|e| LakeError::Open { at: self.shown.clone(), source: Box::new(e) })?;
+        }
+        let table = DeltaTable::try_from_url(url).await.map_err(&failed)?;
+        let kernel: StructType =
+            spec.schema().as_ref().try_into_kernel().map_err(|e| failed(DeltaTableError::Arrow { source: e }))?;
+        let mut create = table
+            .create()
+            .with_table_name(spec.name)
+            .with_comment(spec.grain)
+            .with_columns(kernel.fields().cloned())
+            .with_configuration_property(deltalake::TableProperty::CheckpointInterval, Some("50"))
+            .with_configuration_property(deltalake::TableProperty::EnableExpiredLogCleanup, Some("false"));
+        if spec.by_day {
+            create = create.with_partition_columns(["day"]);
+        }
+        create.await.map_err(failed)
+    }
+
+    async fn create_or_open(&self, spec: &Table) -> Result<DeltaTable, LakeError> {
+        match self.table(spec.name).await? {
+            Some(found) => Ok(found),
+            None => self.create(spec).await,
+        }
+    }
+
+    /// Appends batch `number` to a table, once: a repeat finds it there and changes nothing. Gives the version.
+    pub async fn append(&self, spec: &Table, number: u64, rows: Vec<RecordBatch>) -> Result<u64, LakeError> {
+        let failed = fail("append to", spec.name);
+        let table = self.create_or_open(spec).await?;
+        let log = table.log_store();
+        let done = table.snapshot().map_err(&failed)?.transaction_version(log.as_ref(), INGEST_APP).await;
+        let version = table.version().unwrap_or_default();
+        if done.map_err(&failed)?.is_some_and(|d| d >= number as i64) {
+            return Ok(version);
+        }
+        if rows.iter().all(|b| b.num_rows() == 0) {
+            return Ok(version);
+        }
+        let properties = CommitProperties::default()
+            .with_application_transaction(Transaction::new(INGEST_APP, number as i64))
+            .with_cleanup_expired_logs(Some(false));
+        let written = table
+            .write(rows)
+            .with_save_mode(SaveMode::Append)
+            .with_writer_properties(writer_properties())
+            .with_commit_properties(properties)
+            .await
+            .map_err(failed)?;
+        Ok(written.version().unwrap_or_default())
+    }
+
+    /// Replaces the rows of UTC days `from..to` of a derived table. Gives the version.
+    pub async fn replace_days(&self, spec: &Table, days: (i32, i32), rows: Vec<RecordBatch>) -> Result<u64, LakeError> {
+        let predicate = col("day").gt_eq(lit(days.0)).and(col("day").lt(lit(days.1)));
+        self.overwrite(spec, Some(predicate), rows).await
+    }
+
+    /// Replaces all rows of a table. Gives the version.
+    pub async fn replace_all(&self, spec: &Table, rows: Vec<RecordBatch>) -> Result<u64, LakeError> {
+        self.overwrite(spec, None, rows).await
+    }
+
+    async fn overwrite(
+        &self,
+        spec: &Table,
+        predicate: Option<datafusion::logical_expr::Expr>,
+        mut rows: Vec<RecordBatch>,
+    ) -> Result<u64, LakeError> {
+        let failed = fail("replace rows of", spec.name);
+        let table = self.create_or_open(spec).await?;
+        if rows.is_empty() {
+            rows.push(RecordBatch::new_empty(spec.schema()));
+        }
+        let mut write = table
+            .write(rows)
+            .with_save_mode(SaveMode::Overwrite)
+            .with_writer_properties(writer_properties())
+            .with_commit_properties(CommitProperties::default().with_cleanup_expired_logs(Some(false)));
+        if let Some(predicate) = predicate {
+            write = write.with_replace_where(predicate);
+        }
+        let written = write.await.map_err(failed)?;
+        Ok(written.version().unwrap_or_default())
+    }
+}

@@ -1,0 +1,396 @@
+//! Building the ledger: which statements run, in which order, over which days.
+//!
+//! Whole-history steps run once a build; the rest runs once per span of UTC days. A day with many minutes is a span of
+//! its own, so memory is that of a day; days that only accounting speaks of are cheap, and several make a span.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, AsArray, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
+use gpuledger_schema::id::id63;
+use gpuledger_schema::path::{self, Numbered};
+use gpuledger_schema::table::{self, RUN, SESSION_DAY, Table, UNIT, USAGE, reference};
+use gpuledger_schema::unit::DAY_MS;
+
+use crate::engine::{Engine, EngineError, Params, bigint, int};
+use crate::lake::{Build, Cut, Lake, LakeError};
+use crate::statement;
+
+/// Rows of minutes a span may have before it is cut; a day above it is a span of its own.
+const SPAN_ROWS: i64 = 2_000_000;
+/// Cells of holding a span may have when only accounting speaks.
+const SPAN_DAYS_MAX: i32 = 62;
+/// How far a failure of a device is looked back for when days are rebuilt.
+const FAILURE_DAYS: i32 = 32;
+/// A tick up to this far outside a span can still change it (bridging, clipping).
+const NEAR_MS: i64 = 900_000;
+
+/// What can go wrong in a build.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// A statement failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The lake failed.
+    #[error(transparent)]
+    Lake(#[from] LakeError),
+    /// Two natural keys have the same id.
+    #[error("two names have the same id {id}: `{one}` and `{other}`")]
+    Collision {
+        /// The id.
+        id: i64,
+        /// A key.
+        one: String,
+        /// Another.
+        other: String,
+    },
+    /// A statement gave a column of a type that was not expected.
+    #[error("`{table}` came back in another shape than its statement declares")]
+    Shape {
+        /// The table.
+        table: &'static str,
+    },
+}
+
+/// What a build did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BuildReport {
+    /// Days rebuilt.
+    pub days: usize,
+    /// Rows of usage written.
+    pub rows: usize,
+    /// Whether everything was up to date.
+    pub up_to_date: bool,
+}
+
+/// Rules whose change asks for a fresh ledger.
+fn rules() -> String {
+    statement::rules_hash(&["ledger"])
+}
+
+/// The build that belongs to the newest cut and today's rules, if there is one.
+pub async fn current(lake: &Lake) -> Result<Option<Build>, LakeError> {
+    let Some((number, _)) = lake.newest::<Cut>(path::CUTS).await? else { return Ok(None) };
+    let found = lake.newest::<Build>(path::BUILDS).await?;
+    Ok(found.map(|(_, b)| b).filter(|b| b.cut == number.0 && b.rules == rules()))
+}
+
+/// Brings the ledger up to the newest cut. `progress` is told (days done, days in all).
+pub async fn build(
+    lake: &Lake,
+    partitions: usize,
+    progress: &mut (dyn FnMut(usize, usize) + Send),
+) -> Result<BuildReport, LedgerError> {
+    let Some((cut_number, cut)) = lake.newest::<Cut>(path::CUTS).await? else {
+        return Ok(BuildReport { up_to_date: true, ..BuildReport::default() });
+    };
+    let last = lake.newest::<Build>(path::BUILDS).await?;
+    if let Some((_, b)) = &last
+        && b.cut == cut_number.0
+        && b.rules == rules()
+    {
+        return Ok(BuildReport { up_to_date: true, ..BuildReport::default() });
+    }
+    let engine = Engine::new(partitions);
+    register_cut(&engine, lake, &cut).await?;
+    whole_history(&engine).await?;
+    let Some(all) = days_of(&engine).await? else {
+        return publish(&engine, lake, cut_number, last, None, BuildReport::default()).await;
+    };
+    let since = last.as_ref().filter(|(_, b)| b.rules == rules() && b.days.is_some());
+    let wanted = touched(lake, since.map(|(_, b)| b), cut_number, all).await?;
+    failures(&engine, all, &wanted).await?;
+    let spans = spans(&engine, &wanted).await?;
+    let in_all: usize = spans.iter().map(|(a, b)| (b - a) as usize).sum();
+    let mut report = BuildReport { days: in_all, ..BuildReport::default() };
+    let mut done = 0;
+    for span in spans {
+        report.rows += one_span(&engine, lake, span).await?;
+        done += (span.1 - span.0) as usize;
+        progress(done, in_all);
+    }
+    drop_days_outside(lake, last.as_ref().and_then(|(_, b)| b.days), all).await?;
+    publish(&engine, lake, cut_number, last, Some(all), report).await
+}
+
+/// Registers every observed and reference table at its version in the cut (empty where it has none).
+pub async fn register_cut(engine: &Engine, lake: &Lake, cut: &Cut) -> Result<(), LedgerError> {
+    for spec in table::observed().into_iter().chain(reference::all()) {
+        match cut.tables.get(spec.name) {
+            Some(version) => engine.register(spec.name, lake.provider_at(spec.name, *version).await?)?,
+            None => engine.register_empty(&spec)?,
+        }
+    }
+    if !cut.tables.contains_key("task_weight") {
+        crate::reference::register_default_weights(engine)?;
+    }
+    Ok(())
+}
+
+/// Registers the derived tables of a build.
+pub async fn register_build(engine: &Engine, lake: &Lake, build: Option<&Build>) -> Result<(), LedgerError> {
+    for spec in table::derived() {
+        match build.and_then(|b| b.tables.get(spec.name)) {
+            Some(version) => engine.register(spec.name, lake.provider_at(spec.name, *version).await?)?,
+            None => engine.register_empty(&spec)?,
+        }
+    }
+    Ok(())
+}
+
+/// Steps that read all of history, once a build.
+pub async fn whole_history(engine: &Engine) -> Result<(), LedgerError> {
+    let none = Params::new();
+    name_ids(engine).await?;
+    for step in [
+        "ledger/01_as_of",
+        "ledger/02_run_now",
+        "ledger/03_job_now",
+        "ledger/04_chain",
+        "ledger/05_task_type",
+        "ledger/06_scheduler_run",
+        "ledger/07_holding",
+        "ledger/08_stamp_group",
+        "ledger/09_sample_tick",
+        "ledger/10_device_span",
+        "ledger/11_spare",
+        "ledger/12_node_span",
+    ] {
+        engine.step(step, &none).await?;
+    }
+    Ok(())
+}
+
+/// Gives every natural key of `00_name` its id and publishes `name`.
+pub async fn name_ids(engine: &Engine) -> Result<(), LedgerError> {
+    let (_, batches) = engine.run("ledger/00_name", &Params::new()).await?;
+    let shape = || LedgerError::Shape { table: "name" };
+    let mut columns: Vec<Vec<String>> = vec![Vec::new(); 5];
+    for batch in &batches {
+        for (into, column) in columns.iter_mut().zip(batch.columns()) {
+            let text = cast(column, &DataType::Utf8).map_err(|_| shape())?;
+            let text = text.as_string_opt::<i32>().ok_or_else(shape)?;
+            into.extend((0..text.len()).map(|i| text.value(i).to_owned()));
+        }
+    }
+    let mut seen = std::collections::BTreeMap::new();
+    let mut ids = Vec::new();
+    for i in 0..columns[0].len() {
+        let key: Vec<&str> = (1..5).map(|c| columns[c][i].as_str()).collect();
+        let id = id63(&columns[0][i], &key);
+        let shown = format!("{} {}", columns[0][i], key.join("/"));
+        if let Some(other) = seen.insert(id, shown.clone()) {
+            return Err(LedgerError::Collision { id, one: other, other: shown });
+        }
+        ids.push(id);
+    }
+    let text = |n| Field::new(n, DataType::Utf8, false);
+    let schema = Arc::new(Schema::new(vec![
+        text("kind"), text("a"), text("b"), text("c"), text("d"), Field::new("id", DataType::Int64, false),
+    ]));
+    let mut arrays: Vec<datafusion::arrow::array::ArrayRef> =
+        columns.into_iter().map(|c| Arc::new(StringArray::from(c)) as _).collect();
+    arrays.push(Arc::new(Int64Array::from(ids)));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).map_err(|_| shape())?;
+    Ok(engine.register_rows("name", schema, vec![batch])?)
+}
+
+/// First and last UTC day that can have usage.
+async fn days_of(engine: &Engine) -> Result<Option<(i32, i32)>, LedgerError> {
+    let (_, rows) = engine.run("ledger/14_days", &Params::new()).await?;
+    let value = |c: usize| {
+        rows.iter().find(|b| b.num_rows() > 0).and_then(|b| {
+            let column = b.column(c).as_primitive_opt::<Int64Type>()?;
+            column.is_valid(0).then(|| column.value(0) as i32)
+        })
+    };
+    Ok(value(0).zip(value(1)))
+}
+
+/// Days to rebuild: all without an earlier build of these rules, else those its later cuts touched.
+async fn touched(
+    lake: &Lake,
+    since: Option<&Build>,
+    cut: Numbered,
+    all: (i32, i32),
+) -> Result<BTreeSet<i32>, LedgerError> {
+    let every = || (all.0..=all.1).collect::<BTreeSet<i32>>();
+    let Some(since) = since else { return Ok(every()) };
+    let mut days = BTreeSet::new();
+    for number in since.cut + 1..=cut.0 {
+        // a number without a cut is a batch that was repeated under another number
+        if let Some(c) = lake.document::<Cut>(path::CUTS, Numbered(number)).await? {
+            days.extend(c.touched_days);
+            days.extend(c.touched_from.map_or(1..=0, |from| from.max(all.0)..=all.1));
+        }
+    }
+    if let Some((first, last)) = since.days {
+        days.extend((all.0..first).chain(last + 1..=all.1));
+        // the last day of the build before may have been open
+        days.insert(last);
+    }
+    Ok(days.into_iter().filter(|d| (all.0..=all.1).contains(d)).collect())
+}
+
+async fn failures(engine: &Engine, all: (i32, i32), wanted: &BTreeSet<i32>) -> Result<(), LedgerError> {
+    let first = wanted.first().copied().unwrap_or(all.0);
+    let from = (first - FAILURE_DAYS).max(all.0 - 1);
+    let params = Params::from([("day_from", int(from)), ("day_to", int(all.1 + 2))]);
+    engine.step("ledger/13_failure", &params).await?;
+    Ok(())
+}
+
+/// Cuts the wanted days into spans `[from, to)` whose minutes fit into memory together.
+async fn spans(engine: &Engine, wanted: &BTreeSet<i32>) -> Result<Vec<(i32, i32)>, LedgerError> {
+    let (Some(first), Some(last)) = (wanted.first(), wanted.last()) else { return Ok(Vec::new()) };
+    let params = Params::from([("day_from", int(*first)), ("day_to", int(*last + 1))]);
+    let (_, batches) = engine.run("ledger/15_day_rows", &params).await?;
+    let mut rows = std::collections::BTreeMap::new();
+    for b in &batches {
+        let shape = LedgerError::Shape { table: "day_rows" };
+        let (Some(days), Some(counts)) =
+            (b.column(0).as_primitive_opt::<Int64Type>(), b.column(1).as_primitive_opt::<Int64Type>())
+        else {
+            return Err(shape);
+        };
+        for i in 0..b.num_rows() {
+            rows.insert(days.value(i) as i32, counts.value(i));
+        }
+    }
+    let mut out: Vec<(i32, i32)> = Vec::new();
+    let mut size = 0;
+    for day in wanted {
+        let more = rows.get(day).copied().unwrap_or(0);
+        match out.last_mut() {
+            Some(span) if span.1 == *day && size + more <= SPAN_ROWS && *day - span.0 < SPAN_DAYS_MAX => {
+                span.1 = *day + 1;
+                size += more;
+            }
+            _ => {
+                out.push((*day, *day + 1));
+                size = more;
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Every per-span step, in order, up to usage.
+pub async fn span_steps(engine: &Engine, span: (i32, i32)) -> Result<(), LedgerError> {
+    let (lo, hi) = (i64::from(span.0) * DAY_MS, i64::from(span.1) * DAY_MS);
+    let days = Params::from([("day_from", int(span.0 - 1)), ("day_to", int(span.1 + 1))]);
+    let window = Params::from([("lo_ms", bigint(lo)), ("hi_ms", bigint(hi))]);
+    let mut near = days.clone();
+    near.extend([("near_from_ms", bigint(lo - NEAR_MS)), ("near_to_ms", bigint(hi + NEAR_MS))]);
+    let mut days_and_window = days.clone();
+    days_and_window.extend(window.clone());
+    let none = Params::new();
+    for (step, params) in [
+        ("ledger/20_boot_offset", &days),
+        ("ledger/21_tick", &near),
+        ("ledger/22_instance_tick", &days),
+        ("ledger/23_process", &days),
+        ("ledger/24_tick_piece", &window),
+        ("ledger/25_holder_tick", &none),
+        ("ledger/26_session", &none),
+        ("ledger/27_bridge", &none),
+        ("ledger/28_holder", &window),
+        ("ledger/30_interval", &window),
+        ("ledger/31_grant", &none),
+        ("ledger/32_slot", &none),
+        ("ledger/33_measured", &none),
+        ("ledger/34_part", &none),
+        ("ledger/35_extra", &none),
+        ("ledger/36_busy", &none),
+        ("ledger/37_estimated", &none),
+        ("ledger/38_usage_device", &none),
+        ("ledger/40_count_cell", &window),
+        ("ledger/41_spare_cell", &window),
+        ("ledger/42_stand_in", &none),
+        ("ledger/43_replaced", &none),
+        ("ledger/44_capacity", &none),
+        ("ledger/45_stand_in_grant", &none),
+        ("ledger/46_usage_stand_in", &none),
+        ("ledger/51_session_day", &days_and_window),
+    ] {
+        engine.step(step, params).await?;
+    }
+    Ok(())
+}
+
+async fn one_span(engine: &Engine, lake: &Lake, span: (i32, i32)) -> Result<usize, LedgerError> {
+    span_steps(engine, span).await?;
+    let (_, usage) = engine.run("ledger/50_usage", &Params::new()).await?;
+    let rows = usage.iter().map(RecordBatch::num_rows).sum();
+    lake.replace_days(&USAGE, span, shaped(&USAGE, usage)?).await?;
+    let session_day = engine.context().table("session_day").await.map_err(engine_error("session_day"))?;
+    let session_day = session_day.collect().await.map_err(engine_error("session_day"))?;
+    lake.replace_days(&SESSION_DAY, span, shaped(&SESSION_DAY, session_day)?).await?;
+    Ok(rows)
+}
+
+fn engine_error(table: &'static str) -> impl Fn(datafusion::error::DataFusionError) -> LedgerError {
+    move |source| LedgerError::Engine(EngineError::Register { table: table.to_owned(), source: Box::new(source) })
+}
+
+/// Casts what a statement gave to the table's own types and nullability.
+fn shaped(spec: &Table, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>, LedgerError> {
+    let schema = spec.schema();
+    let shape = || LedgerError::Shape { table: spec.name };
+    batches
+        .into_iter()
+        .map(|b| {
+            let columns = schema
+                .fields()
+                .iter()
+                .map(|f| {
+                    let column = b.column_by_name(f.name()).ok_or_else(shape)?;
+                    cast(column, f.data_type()).map_err(|_| shape())
+                })
+                .collect::<Result<Vec<_>, _>>()?;
+            RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|_| shape())
+        })
+        .collect()
+}
+
+/// Usage of days that no longer exist (an import taken back, an as-of that moved) goes.
+async fn drop_days_outside(lake: &Lake, before: Option<(i32, i32)>, all: (i32, i32)) -> Result<(), LedgerError> {
+    let Some((first, last)) = before else { return Ok(()) };
+    for gone in [(first, all.0.min(last + 1)), (first.max(all.1 + 1), last + 1)] {
+        if gone.0 < gone.1 {
+            lake.replace_days(&USAGE, gone, Vec::new()).await?;
+            lake.replace_days(&SESSION_DAY, gone, Vec::new()).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn publish(
+    engine: &Engine,
+    lake: &Lake,
+    cut: Numbered,
+    last: Option<(Numbered, Build)>,
+    days: Option<(i32, i32)>,
+    report: BuildReport,
+) -> Result<BuildReport, LedgerError> {
+    let mut tables = std::collections::BTreeMap::new();
+    for spec in [USAGE, SESSION_DAY] {
+        if let Some(version) = lake.table(spec.name).await?.and_then(|t| t.version()) {
+            tables.insert(spec.name.to_owned(), version);
+        }
+    }
+    match tables.get(SESSION_DAY.name) {
+        Some(version) => engine.register(SESSION_DAY.name, lake.provider_at(SESSION_DAY.name, *version).await?)?,
+        None => engine.register_empty(&SESSION_DAY)?,
+    }
+    for (spec, step) in [(RUN, "ledger/60_run"), (UNIT, "ledger/61_unit")] {
+        let (_, rows) = engine.run(step, &Params::new()).await?;
+        tables.insert(spec.name.to_owned(), lake.replace_all(&spec, shaped(&spec, rows)?).await?);
+    }
+    let build = Build { cut: cut.0, tables, rules: rules(), days };
+    let number = Numbered(last.map_or(0, |(n, _)| n.0) + 1);
+    lake.create_document(&format!("{}/{}", path::BUILDS, number.file_name()), &build).await?;
+    Ok(report)
+}

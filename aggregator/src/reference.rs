@@ -1,0 +1,78 @@
+//! Reference tables on their way into SQL: only as versions of the lake, never read from SQLite inside a statement.
+
+use datafusion::arrow::record_batch::RecordBatch;
+use gpuledger_control::{Control, ControlError, ReferenceRow, ReferenceTable};
+use gpuledger_schema::path;
+use gpuledger_schema::table::reference::{
+    InventoryRow, OwnerRow, PoolRow, QuotaRow, RateRow, TaskTypeRuleRow, TaskWeightRow, TierRow,
+};
+use gpuledger_schema::table::{Row, batch};
+
+use crate::engine::{Engine, EngineError};
+use crate::ingest::next_number;
+use crate::lake::{Cut, Lake, LakeError};
+
+/// Why reference rows could not be published.
+#[derive(Debug, thiserror::Error)]
+pub enum ReferenceError {
+    /// The control file failed.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// The lake failed.
+    #[error(transparent)]
+    Lake(#[from] LakeError),
+    /// Rows do not fit their table.
+    #[error("rows of `{table}` do not fit its columns")]
+    Rows {
+        /// The table.
+        table: &'static str,
+        /// Why.
+        #[source]
+        source: datafusion::arrow::error::ArrowError,
+    },
+}
+
+/// Whether a change of the table changes usage itself (else only how usage is grouped and priced).
+fn changes_usage(table: ReferenceTable) -> bool {
+    matches!(table.table().name, "inventory" | "task_type_rule" | "task_weight")
+}
+
+fn rows<R: ReferenceRow + Row>(control: &Control) -> Result<Vec<RecordBatch>, ReferenceError> {
+    let rows = control.rows::<R>()?;
+    let one = batch(&rows).map_err(|source| ReferenceError::Rows { table: R::TABLE.name, source })?;
+    Ok(vec![one])
+}
+
+fn rows_of(control: &Control, table: ReferenceTable) -> Result<Vec<RecordBatch>, ReferenceError> {
+    match table {
+        ReferenceTable::Inventory => rows::<InventoryRow>(control),
+        ReferenceTable::Pools => rows::<PoolRow>(control),
+        ReferenceTable::Tiers => rows::<TierRow>(control),
+        ReferenceTable::Rules => rows::<TaskTypeRuleRow>(control),
+        ReferenceTable::Weights => rows::<TaskWeightRow>(control),
+        ReferenceTable::Rates => rows::<RateRow>(control),
+        ReferenceTable::Owners => rows::<OwnerRow>(control),
+        ReferenceTable::Quotas => rows::<QuotaRow>(control),
+    }
+}
+
+/// Publishes the rows of a table as a new version of the lake, with a cut that names it.
+pub async fn publish(lake: &Lake, control: &Control, table: ReferenceTable) -> Result<(), ReferenceError> {
+    let spec = table.table();
+    let version = lake.replace_all(&spec, rows_of(control, table)?).await?;
+    let mut cut = lake.newest::<Cut>(path::CUTS).await?.map(|(_, c)| c).unwrap_or_default();
+    cut.tables.insert(spec.name.to_owned(), version);
+    cut.touched_days.clear();
+    cut.touched_from = changes_usage(table).then_some(i32::MIN);
+    let number = next_number(lake).await?;
+    lake.create_document(&format!("{}/{}", path::CUTS, number.file_name()), &cut).await?;
+    Ok(())
+}
+
+/// Registers the weights that hold where none was ever imported.
+pub fn register_default_weights(engine: &Engine) -> Result<(), EngineError> {
+    let rows = gpuledger_control::default_task_weights();
+    let spec = TaskWeightRow::TABLE;
+    let rows = batch(&rows).map(|b| vec![b]).unwrap_or_default();
+    engine.register_rows(spec.name, spec.schema(), rows)
+}

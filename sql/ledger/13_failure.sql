@@ -1,0 +1,38 @@
+-- When a device had failed: from a tick in state lost, or with an Xid that means the GPU is gone (79 fallen off the
+-- bus, 48 and 95 uncontained ECC, 119 and 120 GSP timeout, 64 row-remap failure), to the first healthy tick after,
+-- carried over gaps. Other Xids and throttling are events, not failures.
+-- grain: device x interval. units: epoch ms
+-- inputs: device_minute, device_span, as_of
+-- parameters: day_from INT, day_to INT
+-- output: failure
+WITH sick AS (
+    SELECT DISTINCT device_id
+    FROM device_minute
+    WHERE day >= CAST($day_from AS INT) AND day < CAST($day_to AS INT)
+        AND (state = 'lost' OR xid IN (48, 64, 79, 95, 119, 120))
+),
+tick AS (
+    SELECT m.device_id, m.tick_ms,
+        coalesce(m.state = 'lost' OR m.xid IN (48, 64, 79, 95, 119, 120), false) AS failing,
+        m.state = 'ok' AND coalesce(m.xid NOT IN (48, 64, 79, 95, 119, 120), true) AS healthy
+    FROM device_minute m
+    JOIN sick s ON s.device_id = m.device_id
+    WHERE m.day >= CAST($day_from AS INT) AND m.day < CAST($day_to AS INT)
+),
+until AS (
+    SELECT device_id, tick_ms, failing,
+        min(CASE WHEN healthy THEN tick_ms END) OVER (
+            PARTITION BY device_id ORDER BY tick_ms ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS healthy_ms
+    FROM tick
+),
+last_known AS (
+    SELECT d.device_id, max(a.as_of_ms) AS as_of_ms
+    FROM device_span d
+    JOIN as_of a ON a.cluster = d.cluster
+    GROUP BY d.device_id
+)
+SELECT u.device_id, min(u.tick_ms) AS from_ms, coalesce(u.healthy_ms, max(k.as_of_ms)) AS to_ms
+FROM until u
+JOIN last_known k ON k.device_id = u.device_id
+WHERE u.failing
+GROUP BY u.device_id, u.healthy_ms

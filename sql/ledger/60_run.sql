@@ -1,0 +1,22 @@
+-- Everybody who can stand as a holder in usage: runs of schedulers, sessions and foreign use.
+-- grain: holder. key: holder
+-- inputs: scheduler_run, session_day
+-- parameters: none
+-- output: run
+WITH sessions AS (
+    SELECT holder, max(kind) AS kind, max(cluster) AS cluster, max(node) AS node, max("user") AS "user",
+        max(command) AS command, max(hint) AS hint, min(from_ms) AS from_ms, max(to_ms) AS to_ms
+    FROM session_day
+    GROUP BY holder
+)
+SELECT holder, job_key, kind, cluster, job_raw, attempt, "user", account, queue, qos, name, labels, workload_kind,
+    task_type, model, state, exit_code, first_submit_ms, submit_ms, eligible_ms, start_ms, end_ms, open, gpu_units,
+    gpu_count, node_count, cpus, mem_bytes, gpu_mem_bytes, req_gpu_units, req_mem_bytes, req_gpu_mem_bytes,
+    time_limit_ms, nodes, source
+FROM scheduler_run
+UNION ALL
+SELECT s.holder, s.holder, s.kind, s.cluster, coalesce(s.hint, s.node), NULL, s."user", NULL, NULL, NULL, s.command, NULL,
+    NULL, 'unknown', NULL, NULL, NULL, NULL, NULL, NULL, s.from_ms, s.to_ms, false, NULL, NULL, NULL, NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL, s.node, NULL
+FROM sessions s
+ORDER BY holder
