@@ -6,7 +6,7 @@ use gpuledger_schema::path;
 use gpuledger_schema::table::reference::{
     InventoryRow, OwnerRow, PoolRow, QuotaRow, RateRow, TaskTypeRuleRow, TaskWeightRow, TierRow,
 };
-use gpuledger_schema::table::{Row, batch};
+use gpuledger_schema::table::{self, Row, batch};
 
 use crate::engine::{Engine, EngineError};
 use crate::ingest::next_number;
@@ -21,6 +21,9 @@ pub enum ReferenceError {
     /// The lake failed.
     #[error(transparent)]
     Lake(#[from] LakeError),
+    /// The schema has no such table.
+    #[error("the schema has no table `{0}`")]
+    Unknown(&'static str),
     /// Rows do not fit their table.
     #[error("rows of `{table}` do not fit its columns")]
     Rows {
@@ -34,7 +37,7 @@ pub enum ReferenceError {
 
 /// Whether a change of the table changes usage itself (else only how usage is grouped and priced).
 fn changes_usage(table: ReferenceTable) -> bool {
-    matches!(table.table().name, "inventory" | "task_type_rule" | "task_weight")
+    matches!(table, ReferenceTable::Inventory | ReferenceTable::Rules | ReferenceTable::Weights)
 }
 
 fn rows<R: ReferenceRow + Row>(control: &Control) -> Result<Vec<RecordBatch>, ReferenceError> {
@@ -57,13 +60,13 @@ fn rows_of(control: &Control, table: ReferenceTable) -> Result<Vec<RecordBatch>,
 }
 
 /// Publishes the rows of a table as a new version of the lake, with a cut that names it.
-pub async fn publish(lake: &Lake, control: &Control, table: ReferenceTable) -> Result<(), ReferenceError> {
-    let spec = table.table();
-    let version = lake.replace_all(&spec, rows_of(control, table)?).await?;
+pub async fn publish(lake: &Lake, control: &Control, which: ReferenceTable) -> Result<(), ReferenceError> {
+    let spec = table::find(which.table()).ok_or(ReferenceError::Unknown(which.table()))?;
+    let version = lake.replace_all(&spec, rows_of(control, which)?).await?;
     let mut cut = lake.newest::<Cut>(path::CUTS).await?.map(|(_, c)| c).unwrap_or_default();
     cut.tables.insert(spec.name.to_owned(), version);
     cut.touched_days.clear();
-    cut.touched_from = changes_usage(table).then_some(i32::MIN);
+    cut.touched_from = changes_usage(which).then_some(i32::MIN);
     let number = next_number(lake).await?;
     lake.create_document(&format!("{}/{}", path::CUTS, number.file_name()), &cut).await?;
     Ok(())

@@ -11,6 +11,7 @@ statements!(
     "charge/50_charge",
     "charge/60_fact",
     "charge/90_round",
+    "charge/91_hand_down",
     "ledger/00_name",
     "ledger/01_as_of",
     "ledger/02_run_now",

@@ -1,1 +1,154 @@
-//! stub
+//! Reports: one builder for every format, so that table, CSV, JSON and Parquet are equal to the cent.
+
+use chrono_tz::Tz;
+use datafusion::error::DataFusionError;
+use gpuledger_schema::window::Window;
+
+use crate::engine::EngineError;
+use crate::lake::LakeError;
+use crate::ledger::LedgerError;
+
+mod accounting;
+mod charge;
+mod dimension;
+mod facts;
+mod gaps;
+mod grouped;
+mod money;
+mod reader;
+mod render;
+mod samples;
+mod usage;
+
+pub use accounting::accounting;
+pub use charge::{Charges, charge};
+pub use dimension::{Dimension, Step, UnknownDimension};
+pub use facts::prepare;
+pub use gaps::gaps;
+pub use money::{Currency, UnknownCurrency};
+pub use reader::Reader;
+pub use render::{Format, RenderError, UnknownFormat, render};
+pub use samples::samples;
+pub use usage::usage;
+
+/// What is asked of a report.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// The window.
+    pub window: Window,
+    /// Zone of its local days.
+    pub zone: Tz,
+    /// What to group by, in order.
+    pub by: Vec<Dimension>,
+    /// A row per local day or month besides.
+    pub step: Option<Step>,
+    /// How money is written.
+    pub currency: Currency,
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The lake failed.
+    #[error(transparent)]
+    Lake(#[from] LakeError),
+    /// The ledger failed.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// Nothing was ever taken in.
+    #[error("the lake at `{0}` holds nothing yet; import something first")]
+    Empty(String),
+    /// The ledger lags behind what was taken in, and this command only reads.
+    #[error("the ledger is older than what was taken in; run `gpuledger ingest` where the data folder can be written")]
+    Stale,
+    /// A dimension that this report does not have.
+    #[error("this report cannot be grouped by `{0}`")]
+    Dimension(Dimension),
+    /// Grouping failed.
+    #[error("cannot group `{table}`")]
+    Group {
+        /// The table.
+        table: String,
+        /// Why.
+        #[source]
+        source: Box<DataFusionError>,
+    },
+    /// A column came back in another type than declared.
+    #[error("column `{0}` came back in another type than its statement declares")]
+    Shape(String),
+}
+
+/// A value of a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// Text.
+    Text(String),
+    /// Time, in milliseconds; shown as hours.
+    Ms(i128),
+    /// Money in minor units.
+    Money(i128),
+    /// A count.
+    Count(i128),
+    /// A part of something, in parts per million; shown as a percentage.
+    Ppm(i128),
+    /// Bytes; shown as GiB.
+    Bytes(i128),
+    /// Not known.
+    Unknown,
+}
+
+/// What kind of values a column has, and its unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Text.
+    Text,
+    /// Hours from milliseconds.
+    Hours,
+    /// Money.
+    Money,
+    /// A count.
+    Count,
+    /// A percentage.
+    Percent,
+    /// GiB from bytes.
+    Gib,
+}
+
+/// A column of a report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Name in CSV, JSON and Parquet.
+    pub name: String,
+    /// Heading of the table; empty: not shown there.
+    pub heading: String,
+    /// Kind of its values.
+    pub kind: Kind,
+}
+
+impl Column {
+    fn new(name: &str, heading: &str, kind: Kind) -> Self {
+        Self { name: name.to_owned(), heading: heading.to_owned(), kind }
+    }
+}
+
+/// A report: what it says in one sentence, its columns, rows and total, and what to know about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The first line: the answer in a sentence.
+    pub sentence: String,
+    /// Columns.
+    pub columns: Vec<Column>,
+    /// Rows.
+    pub rows: Vec<Vec<Value>>,
+    /// The total, one value per column.
+    pub total: Option<Vec<Value>>,
+    /// Lines below the table: what is missing, unknown, unpriced.
+    pub notes: Vec<String>,
+    /// Currency of its money and the number of its decimals.
+    pub currency: Option<Currency>,
+    /// Decimals of hours in the table (CSV and JSON have four).
+    pub table_decimals: usize,
+}

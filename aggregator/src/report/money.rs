@@ -1,0 +1,130 @@
+//! From exact money to minor units: the rounding statements, and how a currency is written.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Decimal128Array, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+
+use super::ReportError;
+use super::grouped::{texts, whole};
+use crate::engine::{Engine, Params, bigint};
+
+/// Exact money is ms x price_micros: currency units times this.
+const EXACT_PER_UNIT: i64 = 3_600_000 * 1_000_000;
+
+/// A currency by its ISO 4217 code, with the digits of its minor unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Currency {
+    code: String,
+    digits: u32,
+}
+
+/// Not a currency code.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a currency code of three capital letters (ISO 4217)")]
+pub struct UnknownCurrency(String);
+
+impl FromStr for Currency {
+    type Err = UnknownCurrency;
+
+    fn from_str(code: &str) -> Result<Self, UnknownCurrency> {
+        if code.len() != 3 || !code.bytes().all(|b| b.is_ascii_uppercase()) {
+            return Err(UnknownCurrency(code.to_owned()));
+        }
+        let digits = match code {
+            "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "UYI" | "VND" | "VUV"
+            | "XAF" | "XOF" | "XPF" => 0,
+            "BHD" | "IQD" | "JOD" | "KWD" | "LYD" | "OMR" | "TND" => 3,
+            _ => 2,
+        };
+        Ok(Self { code: code.to_owned(), digits })
+    }
+}
+
+impl Currency {
+    /// The code.
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// Digits of the minor unit: 0, 2 or 3.
+    pub fn digits(&self) -> u32 {
+        self.digits
+    }
+
+    /// What exact money is divided by to give minor units.
+    fn divisor(&self) -> i64 {
+        EXACT_PER_UNIT / 10_i64.pow(self.digits)
+    }
+}
+
+/// Amounts of one measure, in order of its lines.
+pub(super) type Amounts = (&'static str, Vec<i128>);
+
+/// Rounds each measure's total once and hands it down to its lines.
+pub(super) async fn round(engine: &Engine, currency: &Currency, measures: &[Amounts]) -> Result<Vec<Vec<i128>>, ReportError> {
+    register(engine, measures)?;
+    let params = Params::from([("divisor", bigint(currency.divisor()))]);
+    let (_, rows) = engine.run("charge/90_round", &params).await?;
+    collect(&rows, measures)
+}
+
+/// Hands the given totals down to the lines of each measure.
+pub(super) async fn hand_down(
+    engine: &Engine,
+    currency: &Currency,
+    measures: &[Amounts],
+    targets: &[i128],
+) -> Result<Vec<Vec<i128>>, ReportError> {
+    register(engine, measures)?;
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("measure", DataType::Utf8, false),
+        Field::new("minor_units", DataType::Decimal128(38, 0), false),
+    ]));
+    let names: StringArray = measures.iter().map(|(n, _)| Some(*n)).collect();
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(names), decimals(targets.to_vec())?])
+        .map_err(|e| ReportError::Shape(e.to_string()))?;
+    engine.register_rows("target", schema, vec![batch])?;
+    let params = Params::from([("divisor", bigint(currency.divisor()))]);
+    let (_, rows) = engine.run("charge/91_hand_down", &params).await?;
+    collect(&rows, measures)
+}
+
+fn decimals(values: Vec<i128>) -> Result<Arc<Decimal128Array>, ReportError> {
+    let array = Decimal128Array::from(values).with_precision_and_scale(38, 0);
+    array.map(Arc::new).map_err(|e| ReportError::Shape(e.to_string()))
+}
+
+fn register(engine: &Engine, measures: &[Amounts]) -> Result<(), ReportError> {
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("measure", DataType::Utf8, false),
+        Field::new("line", DataType::Int64, false),
+        Field::new("amount", DataType::Decimal128(38, 0), false),
+    ]));
+    let lines = || measures.iter().flat_map(|(name, amounts)| amounts.iter().enumerate().map(move |(i, a)| (*name, i, *a)));
+    let batch = RecordBatch::try_new(
+        Arc::clone(&schema),
+        vec![
+            Arc::new(lines().map(|(n, ..)| Some(n)).collect::<StringArray>()),
+            Arc::new(lines().map(|(_, i, _)| i as i64).collect::<Int64Array>()),
+            decimals(lines().map(|(.., a)| a).collect())?,
+        ],
+    )
+    .map_err(|e| ReportError::Shape(e.to_string()))?;
+    Ok(engine.register_rows("exact", schema, vec![batch])?)
+}
+
+fn collect(rows: &[RecordBatch], measures: &[Amounts]) -> Result<Vec<Vec<i128>>, ReportError> {
+    let mut out: Vec<Vec<i128>> = measures.iter().map(|(_, a)| vec![0; a.len()]).collect();
+    for batch in rows {
+        let (names, lines, units) = (texts(batch, "measure")?, whole(batch, "line")?, whole(batch, "minor_units")?);
+        for i in 0..batch.num_rows() {
+            let at = measures.iter().position(|(n, _)| *n == names[i]);
+            if let (Some(at), Some(line), Some(units)) = (at, lines[i], units[i]) {
+                out[at][line as usize] = units;
+            }
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,92 @@
+//! A lake opened for reading: the tables of one cut and its build, and the calendar of a window.
+
+use std::sync::Arc;
+
+use chrono_tz::Tz;
+use datafusion::arrow::array::{ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use gpuledger_schema::path::{self, Numbered};
+use gpuledger_schema::window::{self, Window};
+
+use super::ReportError;
+use crate::engine::Engine;
+use crate::lake::{Build, Cut, Lake};
+use crate::ledger;
+
+/// Everything a report reads.
+#[derive(Debug)]
+pub struct Reader {
+    engine: Engine,
+    cut: Numbered,
+}
+
+impl Reader {
+    /// Opens the newest cut, or the one of that number; its ledger must have been built.
+    pub async fn open(lake: &Lake, partitions: usize, cut: Option<u64>) -> Result<Self, ReportError> {
+        let empty = || ReportError::Empty(lake.shown().to_owned());
+        let (number, cut, build) = match cut {
+            None => {
+                let (number, cut) = lake.newest::<Cut>(path::CUTS).await?.ok_or_else(empty)?;
+                (number, cut, ledger::current(lake).await?)
+            }
+            Some(wanted) => {
+                let number = Numbered(wanted);
+                let cut = lake.document::<Cut>(path::CUTS, number).await?.ok_or_else(empty)?;
+                (number, cut, build_of(lake, wanted).await?)
+            }
+        };
+        let build = build.ok_or(ReportError::Stale)?;
+        let engine = Engine::new(partitions);
+        ledger::register_cut(&engine, lake, &cut).await?;
+        ledger::register_build(&engine, lake, Some(&build)).await?;
+        Ok(Self { engine, cut: number })
+    }
+
+    /// The session.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The number of the cut that is read.
+    pub fn cut(&self) -> u64 {
+        self.cut.0
+    }
+
+    /// Registers the calendar of a window: one row per cell, with the local day it lies in.
+    pub fn calendar(&self, window: Window, zone: Tz) -> Result<(), ReportError> {
+        let rows = window::calendar(window, zone);
+        let long = |f: fn(&window::CalendarRow) -> i64| -> ArrayRef { Arc::new(rows.iter().map(f).collect::<Int64Array>()) };
+        let short = |f: fn(&window::CalendarRow) -> i32| -> ArrayRef { Arc::new(rows.iter().map(f).collect::<Int32Array>()) };
+        let schema = Arc::new(Schema::new(vec![
+            Field::new("cell", DataType::Int64, false),
+            Field::new("day", DataType::Int32, false),
+            Field::new("month", DataType::Int32, false),
+            Field::new("hour_start_ms", DataType::Int64, false),
+            Field::new("workday", DataType::Boolean, false),
+            Field::new("day_ms", DataType::Int64, false),
+        ]));
+        let columns = vec![
+            long(|r| r.cell),
+            short(|r| r.day),
+            short(|r| r.month),
+            long(|r| r.hour_start_ms),
+            Arc::new(rows.iter().map(|r| Some(r.workday)).collect::<BooleanArray>()),
+            long(|r| r.day_ms),
+        ];
+        let batch =
+            RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|e| ReportError::Shape(e.to_string()))?;
+        Ok(self.engine.register_rows("calendar", schema, vec![batch])?)
+    }
+}
+
+/// The newest build made from a cut.
+async fn build_of(lake: &Lake, cut: u64) -> Result<Option<Build>, ReportError> {
+    for (name, _) in lake.list(path::BUILDS).await?.into_iter().rev() {
+        let Some(number) = Numbered::parse(&name) else { continue };
+        let build = lake.document::<Build>(path::BUILDS, number).await?;
+        if let Some(build) = build.filter(|b| b.cut == cut) {
+            return Ok(Some(build));
+        }
+    }
+    Ok(None)
+}

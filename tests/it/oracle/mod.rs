@@ -1,0 +1,114 @@
+//! The ledger a second time: slow, obvious, and in another shape than the SQL.
+//!
+//! Written from ARCHITECTURE (the ledger's rules), never from the statements: it asks of every millisecond of every
+//! card whose it was and what is known of it, and adds up. Only the rounding of whole cells is arithmetic.
+
+mod account;
+mod card;
+mod holding;
+mod money;
+mod split;
+mod stand_in;
+mod tick;
+mod who;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gpuledger_schema::table::reference::{
+    InventoryRow, OwnerRow, PoolRow, RateRow, TaskTypeRuleRow, TaskWeightRow, TierRow,
+};
+use gpuledger_schema::table::{
+    AllocationDeviceRow, AllocationRow, DeviceMinuteRow, DeviceRow, JobAverageRow, JobRow, NodeStateRow,
+    ProcessMinuteRow, ReadingRow,
+};
+
+pub(crate) use money::{Amount, charges};
+pub(crate) use who::{Unit, Who};
+
+/// Everything that was observed and is valid.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Facts {
+    pub(crate) device: Vec<DeviceRow>,
+    pub(crate) device_minute: Vec<DeviceMinuteRow>,
+    pub(crate) process_minute: Vec<ProcessMinuteRow>,
+    pub(crate) job: Vec<JobRow>,
+    pub(crate) allocation: Vec<AllocationRow>,
+    pub(crate) allocation_device: Vec<AllocationDeviceRow>,
+    pub(crate) job_average: Vec<JobAverageRow>,
+    pub(crate) node_state: Vec<NodeStateRow>,
+    pub(crate) reading: Vec<ReadingRow>,
+    pub(crate) inventory: Vec<InventoryRow>,
+    pub(crate) pool: Vec<PoolRow>,
+    pub(crate) tier: Vec<TierRow>,
+    pub(crate) rule: Vec<TaskTypeRuleRow>,
+    pub(crate) weight: Vec<TaskWeightRow>,
+    pub(crate) rate: Vec<RateRow>,
+    pub(crate) owner: Vec<OwnerRow>,
+}
+
+/// A row of usage, as the oracle sees it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Line {
+    pub(crate) unit: i64,
+    pub(crate) cell: i64,
+    pub(crate) holder: i64,
+    pub(crate) from: i64,
+    pub(crate) to: i64,
+    pub(crate) busy: i64,
+    pub(crate) idle: i64,
+    pub(crate) unmeasured: i64,
+    pub(crate) unallocated: i64,
+    pub(crate) unavailable: i64,
+    pub(crate) unobserved: i64,
+    pub(crate) covered: i64,
+    pub(crate) effective: Option<i64>,
+    pub(crate) zero: i64,
+    pub(crate) over_share: i64,
+    pub(crate) conflict: i64,
+    pub(crate) estimated: i64,
+    pub(crate) foreign: i64,
+    pub(crate) mem_peak: Option<i64>,
+    pub(crate) energy: Option<i64>,
+    pub(crate) basis: Option<String>,
+    pub(crate) capacity_unknown: bool,
+}
+
+/// The whole ledger.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ledger {
+    pub(crate) lines: Vec<Line>,
+    pub(crate) who: BTreeMap<i64, Who>,
+    pub(crate) units: BTreeMap<i64, Unit>,
+}
+
+/// The as-of of each cluster: nothing exists after it.
+fn as_of(facts: &Facts) -> BTreeMap<String, i64> {
+    let mut newest = BTreeMap::new();
+    for r in facts.reading.iter().filter(|r| r.ok) {
+        let at = newest.entry(r.cluster.clone()).or_insert(r.to_ms);
+        *at = r.to_ms.max(*at);
+    }
+    newest
+}
+
+/// Usage, and who and what stands in it.
+pub(crate) fn ledger(facts: &Facts) -> Ledger {
+    let as_of = as_of(facts);
+    let runs = holding::runs(facts);
+    let holdings = holding::holdings(facts, &runs, &as_of);
+    let versions = tick::versions(facts, &as_of);
+    let devices: BTreeSet<i64> = versions.iter().map(|v| v.device).collect();
+    let mut cards = Vec::new();
+    for device in devices {
+        let ticks = tick::ticks(facts, device, &versions, &runs);
+        cards.extend(card::cells(facts, device, &versions, &ticks, &holdings));
+    }
+    let stands = stand_in::stand_ins(facts, &as_of, &versions, &holdings, &cards);
+    let mut lines = account::lines(&cards, &stands.replaced);
+    lines.extend(stands.lines);
+    account::averages(facts, &mut lines);
+    lines.sort();
+    let who = who::who(facts, &runs, &versions, &lines);
+    let units = who::units(&versions, &stands.units);
+    Ledger { lines, who, units }
+}
