@@ -14,7 +14,7 @@ WITH found AS (
     JOIN owner o ON o.kind = 'account' AND o.value = '*' AND k.account IS NOT NULL AND k.kind <> 'foreign'
         AND (o.cluster IS NULL OR o.cluster = k.cluster)
     UNION ALL
-    SELECT k.owner_key, o.kind, o.cluster, o.value, o.value, o.team, o.cost_center, o.parts, o.from_ms, o.to_ms
+    SELECT k.owner_key, o.kind, o.cluster, o.value, o.value AS matched, o.team, o.cost_center, o.parts, o.from_ms, o.to_ms
     FROM owner_key k
     JOIN owner o ON o.kind = 'user' AND o.value = k."user" AND (o.cluster IS NULL OR o.cluster = k.cluster)
     UNION ALL

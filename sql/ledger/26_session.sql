@@ -3,7 +3,7 @@
 -- (`bridged_ms`); a healthy tick without it ends the holding. Use outside every allocation of a scheduler (holder
 -- below 0) is found the same way, unbridged.
 -- grain: device x holder x interval. units: epoch ms
--- inputs: tick, holder_tick, device_span, scheduler_run
+-- inputs: tick, holder_tick, scheduler_run
 -- parameters: none
 -- output: session
 WITH healthy AS (

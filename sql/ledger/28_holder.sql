@@ -12,9 +12,9 @@ FROM holding
 WHERE device_id IS NOT NULL AND from_ms < CAST($hi_ms AS BIGINT) AND to_ms > CAST($lo_ms AS BIGINT)
 GROUP BY device_id, holder, evidence_rank, start_ms, from_ms, to_ms
 UNION ALL
-SELECT device_id, holder, CASE WHEN holder < 0 THEN 3 ELSE 2 END, CASE WHEN holder < 0 THEN 9 ELSE 3 END, from_ms,
+SELECT device_id, holder, CASE WHEN holder < 0 THEN 3 ELSE 2 END, CASE WHEN holder < 0 THEN 9 ELSE 3 END, from_ms AS start_ms,
     72072000,
-    CASE WHEN from_ms > CAST($lo_ms AS BIGINT) THEN from_ms ELSE CAST($lo_ms AS BIGINT) END,
-    CASE WHEN to_ms < CAST($hi_ms AS BIGINT) THEN to_ms ELSE CAST($hi_ms AS BIGINT) END
+    CASE WHEN from_ms > CAST($lo_ms AS BIGINT) THEN from_ms ELSE CAST($lo_ms AS BIGINT) END AS from_ms,
+    CASE WHEN to_ms < CAST($hi_ms AS BIGINT) THEN to_ms ELSE CAST($hi_ms AS BIGINT) END AS to_ms
 FROM session
 WHERE from_ms < CAST($hi_ms AS BIGINT) AND to_ms > CAST($lo_ms AS BIGINT)

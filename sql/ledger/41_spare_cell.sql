@@ -13,7 +13,7 @@ WITH clipped AS (
 ),
 edge AS (
     SELECT cluster, node, model, from_ms, to_ms, from_ms AS at_ms FROM clipped
-    UNION SELECT cluster, node, model, from_ms, to_ms, to_ms FROM clipped
+    UNION SELECT cluster, node, model, from_ms, to_ms, to_ms AS at_ms FROM clipped
     UNION SELECT c.cluster, c.node, c.model, c.from_ms, c.to_ms, n.from_ms FROM clipped c
     JOIN node_span n ON n.cluster = c.cluster AND n.node = c.node AND n.from_ms > c.from_ms AND n.from_ms < c.to_ms
     UNION SELECT c.cluster, c.node, c.model, c.from_ms, c.to_ms, n.to_ms FROM clipped c

@@ -15,7 +15,7 @@ SELECT holder, job_key, kind, cluster, job_raw, attempt, "user", account, queue,
     time_limit_ms, nodes, source
 FROM scheduler_run
 UNION ALL
-SELECT s.holder, s.holder, s.kind, s.cluster, coalesce(s.hint, s.node), NULL, s."user", NULL, NULL, NULL, s.command, NULL,
+SELECT s.holder, s.holder AS job_key, s.kind, s.cluster, coalesce(s.hint, s.node), NULL, s."user", NULL, NULL, NULL, s.command, NULL,
     NULL, 'unknown', NULL, NULL, NULL, NULL, NULL, NULL, s.from_ms, s.to_ms, false, NULL, NULL, NULL, NULL, NULL, NULL,
     NULL, NULL, NULL, NULL, s.node, NULL
 FROM sessions s
