@@ -1,1 +1,155 @@
-//! stub
+//! Running the checks: every invariant that applies to what the lake holds, a line each.
+
+use std::fmt::Write as _;
+
+use chrono_tz::Tz;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::util::pretty::pretty_format_batches;
+use gpuledger_schema::invariant::INVARIANTS;
+use gpuledger_schema::unit::DAY_MS;
+use gpuledger_schema::window::Window;
+use serde::Serialize;
+
+use crate::engine::{Params, bigint};
+use crate::ledger;
+use crate::report::{Ask, Reader, ReportError, prepare};
+
+/// Rows of a finding that are shown.
+const ROWS_SHOWN: usize = 5;
+/// Minor units of a cent, in exact money: the checks round as a currency with two decimals does.
+const CENT: i64 = 36_000_000_000;
+
+/// What a check found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Id of the invariant.
+    pub id: String,
+    /// What it says.
+    pub says: String,
+    /// Whether it does not hold.
+    pub violated: bool,
+    /// Rows that need a look: of a violation, or a list that a close wants fixed or waived.
+    pub rows: usize,
+    /// The first of them.
+    pub shown: String,
+}
+
+/// Runs every check over all the time there is.
+pub async fn check(reader: &Reader, zone: Tz) -> Result<Vec<Finding>, ReportError> {
+    let engine = reader.engine();
+    let none = Params::new();
+    ledger::whole_history(engine).await?;
+    let window = everything(reader).await?;
+    if let Some(window) = window {
+        let ask = Ask { window, zone, by: Vec::new(), step: None, currency: "XXX".parse().map_err(shape)? };
+        prepare(reader, &ask).await?;
+        engine.step("check/M1_lines", &none).await?;
+        engine.step("charge/90_round", &Params::from([("divisor", bigint(CENT))])).await?;
+    }
+    let mut out = Vec::new();
+    for invariant in INVARIANTS {
+        let finding = match (invariant.id, window) {
+            ("L6", _) => from(invariant.id, &reader.engine().run("check/L6", &none).await?.1, true),
+            (_, None) => continue,
+            ("M1", _) => {
+                let params = Params::from([("divisor", bigint(CENT))]);
+                from("M1", &engine.run("check/M1", &params).await?.1, true)
+            }
+            ("M3", Some(window)) => partitions_agree(reader, window, zone).await?,
+            ("M4", _) => listed(reader).await?,
+            ("L4", _) => conflicts(&engine.run("check/L4", &none).await?.1)?,
+            (id, _) => from(id, &engine.run(&format!("check/{id}"), &none).await?.1, true),
+        };
+        out.push(finding);
+    }
+    Ok(out)
+}
+
+fn shape(e: impl std::fmt::Display) -> ReportError {
+    ReportError::Shape(e.to_string())
+}
+
+fn says(id: &str) -> String {
+    INVARIANTS.iter().find(|i| i.id == id).map_or_else(String::new, |i| i.says.to_owned())
+}
+
+fn from(id: &str, rows: &[RecordBatch], violated: bool) -> Finding {
+    let count = rows.iter().map(RecordBatch::num_rows).sum();
+    Finding { id: id.to_owned(), says: says(id), violated: violated && count > 0, rows: count, shown: first(rows) }
+}
+
+fn first(rows: &[RecordBatch]) -> String {
+    let mut left = ROWS_SHOWN;
+    let mut few = Vec::new();
+    for batch in rows.iter().filter(|b| b.num_rows() > 0) {
+        let take = batch.num_rows().min(left);
+        few.push(batch.slice(0, take));
+        left -= take;
+    }
+    few.retain(|b| b.num_rows() > 0);
+    if few.is_empty() { String::new() } else { pretty_format_batches(&few).map(|t| t.to_string()).unwrap_or_default() }
+}
+
+/// Conflicts are listed, time over the card is a violation.
+fn conflicts(rows: &[RecordBatch]) -> Result<Finding, ReportError> {
+    let mut finding = from("L4", rows, false);
+    for batch in rows {
+        let what = crate::report::texts(batch, "what")?;
+        finding.violated |= what.iter().any(|w| w == "over the card");
+    }
+    Ok(finding)
+}
+
+async fn listed(reader: &Reader) -> Result<Finding, ReportError> {
+    let none = Params::new();
+    let (_, mut rows) = reader.engine().run("check/M4", &none).await?;
+    let mut finding = from("M4", &rows, false);
+    let (_, aside) = reader.engine().run("check/M4_quarantine", &none).await?;
+    let more = from("M4", &aside, false);
+    rows.extend(aside);
+    finding.rows += more.rows;
+    finding.shown = [finding.shown, more.shown].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join("\n");
+    Ok(finding)
+}
+
+/// The same charges with 1 and with 16 partitions, row for row.
+async fn partitions_agree(reader: &Reader, window: Window, zone: Tz) -> Result<Finding, ReportError> {
+    let mut texts = Vec::new();
+    for partitions in [1, 16] {
+        let other = reader.with_partitions(partitions).await?;
+        let ask = Ask { window, zone, by: Vec::new(), step: None, currency: "XXX".parse().map_err(shape)? };
+        prepare(&other, &ask).await?;
+        let (_, rows) = other.engine().run("check/M3", &Params::new()).await?;
+        texts.push(pretty_format_batches(&rows).map_err(shape)?.to_string());
+    }
+    let differs = texts[0] != texts[1];
+    Ok(Finding { id: "M3".into(), says: says("M3"), violated: differs, rows: usize::from(differs), shown: String::new() })
+}
+
+/// From the first to the last day of usage.
+async fn everything(reader: &Reader) -> Result<Option<Window>, ReportError> {
+    let (_, rows) = reader.engine().run("read/70_usage_days", &Params::new()).await?;
+    let days = |name| -> Result<Option<i128>, ReportError> {
+        Ok(rows.iter().map(|b| crate::report::whole(b, name)).collect::<Result<Vec<_>, _>>()?.concat().first().copied().flatten())
+    };
+    let Some((first, last)) = days("first_day")?.zip(days("last_day")?) else { return Ok(None) };
+    Ok(Some(Window { from_ms: first as i64 * DAY_MS, to_ms: (last as i64 + 1) * DAY_MS }))
+}
+
+/// Findings as lines for people.
+pub fn text(findings: &[Finding], cut: u64) -> String {
+    let mut out = format!("checks of cut {cut}\n");
+    for f in findings {
+        let word = match (f.violated, f.rows) {
+            (true, _) => "VIOLATED",
+            (false, 0) => "ok",
+            (false, _) => "listed",
+        };
+        let rows = if f.rows == 0 { String::new() } else { format!(" ({} rows)", f.rows) };
+        let _ = writeln!(out, "{:<7} {word:<9} {}{rows}", f.id, f.says);
+        if !f.shown.is_empty() {
+            let _ = writeln!(out, "{}", f.shown);
+        }
+    }
+    out
+}

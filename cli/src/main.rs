@@ -1,2 +1,59 @@
-//! The binary.
-fn main() {}
+//! `gpuledger`: meters, bills and explains GPU time. This file parses, runs and turns the outcome into an exit code.
+
+mod args;
+mod clock;
+mod command;
+mod config;
+mod demo;
+mod outcome;
+mod place;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::Args;
+use crate::outcome::Outcome;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(e) => {
+            let help = !e.use_stderr();
+            let _ = e.print();
+            return if help { ExitCode::SUCCESS } else { ExitCode::from(Outcome::WRONG_USAGE) };
+        }
+    };
+    start_log();
+    match command::run(args) {
+        Ok(outcome) => ExitCode::from(outcome.code()),
+        Err(e) if broken_pipe(&e) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("gpuledger: {}", chain(&e));
+            ExitCode::from(outcome::code_of(&e))
+        }
+    }
+}
+
+/// The error with everything that led to it, said once.
+fn chain(e: &anyhow::Error) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for cause in e.chain() {
+        let text = cause.to_string();
+        if !said.iter().any(|s| s.contains(&text)) {
+            said.push(text);
+        }
+    }
+    said.join(": ")
+}
+
+/// Whoever read our output has gone (`| head`): not our failure.
+fn broken_pipe(e: &anyhow::Error) -> bool {
+    e.chain().any(|c| c.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe))
+}
+
+/// Logs go to stderr; `GPULEDGER_LOG` is error (the default), warn, info, debug or trace.
+fn start_log() {
+    let level = std::env::var("GPULEDGER_LOG").ok().and_then(|l| l.parse().ok()).unwrap_or(tracing::Level::ERROR);
+    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).without_time().init();
+}

@@ -84,7 +84,7 @@ fn read(batch: &RecordBatch, by: &[Dimension], measures: &[Measure], into: &mut 
 }
 
 /// A column as text.
-pub(super) fn texts(batch: &RecordBatch, name: &str) -> Result<Vec<String>, ReportError> {
+pub(crate) fn texts(batch: &RecordBatch, name: &str) -> Result<Vec<String>, ReportError> {
     let shape = || ReportError::Shape(name.to_owned());
     let found = batch.column_by_name(name).ok_or_else(shape)?;
     let text = cast(found, &DataType::Utf8).map_err(|_| shape())?;
@@ -93,7 +93,7 @@ pub(super) fn texts(batch: &RecordBatch, name: &str) -> Result<Vec<String>, Repo
 }
 
 /// A column of whole numbers, exactly.
-pub(super) fn whole(batch: &RecordBatch, name: &str) -> Result<Vec<Option<i128>>, ReportError> {
+pub(crate) fn whole(batch: &RecordBatch, name: &str) -> Result<Vec<Option<i128>>, ReportError> {
     let shape = || ReportError::Shape(name.to_owned());
     let found = batch.column_by_name(name).ok_or_else(shape)?;
     let exact = cast(found, &DataType::Decimal128(38, 0)).map_err(|_| shape())?;

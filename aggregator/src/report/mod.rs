@@ -25,6 +25,7 @@ pub use charge::{Charges, charge};
 pub use dimension::{Dimension, Step, UnknownDimension};
 pub use facts::prepare;
 pub use gaps::gaps;
+pub(crate) use grouped::{texts, whole};
 pub use money::{Currency, UnknownCurrency};
 pub use reader::Reader;
 pub use render::{Format, RenderError, UnknownFormat, render};

@@ -17,7 +17,9 @@ use crate::ledger;
 #[derive(Debug)]
 pub struct Reader {
     engine: Engine,
-    cut: Numbered,
+    lake: Lake,
+    cut: (Numbered, Cut),
+    build: Build,
 }
 
 impl Reader {
@@ -36,10 +38,19 @@ impl Reader {
             }
         };
         let build = build.ok_or(ReportError::Stale)?;
+        Self::of(lake.clone(), (number, cut), build, partitions).await
+    }
+
+    async fn of(lake: Lake, cut: (Numbered, Cut), build: Build, partitions: usize) -> Result<Self, ReportError> {
         let engine = Engine::new(partitions);
-        ledger::register_cut(&engine, lake, &cut).await?;
-        ledger::register_build(&engine, lake, Some(&build)).await?;
-        Ok(Self { engine, cut: number })
+        ledger::register_cut(&engine, &lake, &cut.1).await?;
+        ledger::register_build(&engine, &lake, Some(&build)).await?;
+        Ok(Self { engine, lake, cut, build })
+    }
+
+    /// The same tables in a session with another number of partitions.
+    pub async fn with_partitions(&self, partitions: usize) -> Result<Self, ReportError> {
+        Self::of(self.lake.clone(), self.cut.clone(), self.build.clone(), partitions).await
     }
 
     /// The session.
@@ -49,7 +60,7 @@ impl Reader {
 
     /// The number of the cut that is read.
     pub fn cut(&self) -> u64 {
-        self.cut.0
+        self.cut.0.0
     }
 
     /// Registers the calendar of a window: one row per cell, with the local day it lies in.

@@ -15,7 +15,7 @@ pub(super) const BETA: usize = 1;
 /// Index of the Kubernetes cluster.
 pub(super) const KUBE: usize = 2;
 /// Compute slices of a card in MIG mode.
-const CARD_SLICES: i64 = 7;
+pub(super) const CARD_SLICES: i64 = 7;
 /// Pods that share a time-sliced card.
 const REPLICAS: i64 = 4;
 

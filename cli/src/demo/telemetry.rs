@@ -7,7 +7,7 @@ use gpuledger_schema::unit::PPM;
 use gpuledger_schema::window::{Window, day_of};
 
 use super::clock::overlap;
-use super::hardware::{Card, Instance, Model};
+use super::hardware::{CARD_SLICES, Card, Instance, Model};
 use super::load::{Doing, Load};
 use super::rng::mix_below;
 use super::version::versions;
@@ -260,11 +260,13 @@ impl At<'_> {
     /// An instance's own row: its processes are counted on its card's row, whose tick proves them complete.
     fn instance(&self, instance: &Instance, process: Option<&ProcessMinuteRow>) -> DeviceMinuteRow {
         let blank = self.blank(instance.id);
+        // an instance's own row speaks of the instance
+        let of_instance = |value: Option<i64>| value.unwrap_or(0) * CARD_SLICES / instance.slices;
         DeviceMinuteRow {
-            gpu_util_ppm: Some(process.and_then(|p| p.busy_ms).unwrap_or(0) * PPM / blank.dur_ms),
-            sm_ppm: Some(process.and_then(|p| p.sm_ppm).unwrap_or(0)),
-            dram_ppm: Some(process.and_then(|p| p.dram_ppm).unwrap_or(0)),
-            tensor_ppm: Some(process.and_then(|p| p.tensor_ppm).unwrap_or(0)),
+            gpu_util_ppm: Some((of_instance(process.and_then(|p| p.busy_ms)) * PPM / blank.dur_ms).min(PPM)),
+            sm_ppm: Some(of_instance(process.and_then(|p| p.sm_ppm)).min(PPM)),
+            dram_ppm: Some(of_instance(process.and_then(|p| p.dram_ppm)).min(PPM)),
+            tensor_ppm: Some(of_instance(process.and_then(|p| p.tensor_ppm)).min(PPM)),
             activity_source: Some(self.model.activity.to_owned()),
             mem_used_bytes: Some(process.and_then(|p| p.mem_peak_bytes).unwrap_or(0)),
             mem_total_bytes: Some(instance.memory_mib * MIB),
@@ -279,9 +281,12 @@ impl At<'_> {
         let seed = holding.doing.seed;
         let minute = self.tick.seq as u64;
         let peak = if percent == 0 { 0 } else { (percent + mix_below(seed, minute, 4) * 4).min(100) };
-        let [sm, dram, tensor] = did.parts;
+        let instance = self.world.hardware.slots[holding.slot].instance.as_ref();
+        // a process row speaks of the whole card: a seventh of it at full load is a seventh of a card's time
+        let of_card = |value: i64| instance.map_or(value, |i| value * i.slices / CARD_SLICES);
+        let [sm, dram, tensor] = did.parts.map(of_card);
         ProcessMinuteRow {
-            instance_id: self.world.hardware.slots[holding.slot].instance.as_ref().map(|i| i.id),
+            instance_id: instance.map(|i| i.id),
             hint_id: holding.hint_id,
             hint: holding.hint.clone(),
             evidence: "cgroup".to_owned(),
@@ -289,7 +294,7 @@ impl At<'_> {
             start_ticks: (holding.process.from_ms - self.life.boot_ms) / 10,
             user: job.user.to_owned(),
             command: Some(load.command.to_owned()),
-            busy_ms: Some(did.busy_ms),
+            busy_ms: Some(of_card(did.busy_ms)),
             covered_ms: present_ms,
             peak_ppm: Some(peak * PERCENT),
             mem_peak_bytes: Some(did.memory_mib * MIB),

@@ -1,0 +1,274 @@
+//! What can be typed. Every command has an example in its help.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+const EXAMPLES: &str = "Examples:
+  gpuledger demo
+  sacct -P -a -X -S 2026-10-01 -E 2026-11-01 -o ALL | gpuledger import sacct --cluster alpha --zone UTC -
+  gpuledger rates import rates.csv --zone Europe/Berlin
+  gpuledger report charge --month 2026-10 --zone Europe/Berlin --by team
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done but with quarantined input.";
+
+/// Meters, bills and explains GPU time: every GPU-millisecond is accounted for exactly once.
+#[derive(Debug, Parser)]
+#[command(name = "gpuledger", version, about, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Global {
+    /// Data folder, or URL of an object store [default: gpuledger-data]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) data: Option<String>,
+    /// Configuration file (TOML; unknown keys stop the program)
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// How results are written: table, csv, json or parquet
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: String,
+    /// Read the lake as of this cut (a number as `gpuledger check` shows it) instead of the newest
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) cut: Option<u64>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a month of a generated fleet, bill it, and show the bill
+    #[command(after_help = "Example:\n  gpuledger demo --data /tmp/demo")]
+    Demo(Demo),
+    /// Take in accounting, job tables or samples
+    #[command(subcommand)]
+    Import(Import),
+    /// Take segments from the lake's inbox and bring the ledger up to date
+    #[command(after_help = "Example:\n  gpuledger ingest --data gpuledger-data")]
+    Ingest,
+    /// GPUs that nodes have
+    #[command(subcommand, after_help = "Example:\n  gpuledger inventory import inventory.csv --zone UTC")]
+    Inventory(Reference),
+    /// Named sets of devices
+    #[command(subcommand, after_help = "Example:\n  gpuledger pools import pools.csv --zone UTC")]
+    Pools(Reference),
+    /// Capability classes
+    #[command(subcommand, after_help = "Example:\n  gpuledger tiers import tiers.csv --zone UTC")]
+    Tiers(Reference),
+    /// Rules that give runs their task type
+    #[command(subcommand, after_help = "Example:\n  gpuledger rules import rules.csv --zone UTC")]
+    Rules(Reference),
+    /// Weights of the composite utilization
+    #[command(subcommand, after_help = "Example:\n  gpuledger weights import weights.csv --zone UTC")]
+    Weights(Reference),
+    /// Prices
+    #[command(subcommand, after_help = "Example:\n  gpuledger rates import rates.csv --zone Europe/Berlin")]
+    Rates(Reference),
+    /// Who pays
+    #[command(subcommand, after_help = "Example:\n  gpuledger owners import owners.csv --zone UTC")]
+    Owners(Reference),
+    /// What teams may hold before they borrow
+    #[command(subcommand, after_help = "Example:\n  gpuledger quotas import quotas.csv --zone UTC")]
+    Quotas(Reference),
+    /// Accounting, usage, charge, gaps and samples
+    #[command(subcommand)]
+    Report(Report),
+    /// Why a run costs what it costs: its holdings, cells, minutes, rates and owners
+    #[command(after_help = "Examples:\n  gpuledger explain 163485 --zone UTC\n  gpuledger explain alpha/163485 --zone UTC --cells --minutes")]
+    Explain(Explain),
+    /// Every invariant that applies, a line each
+    #[command(after_help = "Example:\n  gpuledger check --zone Europe/Berlin")]
+    Check(Check),
+    /// Ask the lake in SQL (read-only)
+    #[command(after_help = "Examples:\n  gpuledger sql \"SELECT cluster, count(*) FROM run GROUP BY cluster\"\n  gpuledger sql \"SELECT table_name FROM information_schema.tables\" --cut 3")]
+    Sql(Sql),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Demo {
+    /// Seed of the generated fleet
+    #[arg(long, default_value_t = 7)]
+    pub(crate) seed: u64,
+    /// GPUs of the fleet, 64 or more
+    #[arg(long, default_value_t = 64)]
+    pub(crate) gpus: u32,
+    /// Only the first days of the month
+    #[arg(long)]
+    pub(crate) days: Option<u32>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Import {
+    /// Slurm accounting: `sacct --parsable2` text or `sacct --json`
+    #[command(after_help = "Examples:
+  sacct -P -a -X -D -S 2026-10-01 -o ALL | gpuledger import sacct --cluster alpha --zone UTC -
+  gpuledger import sacct --cluster alpha --zone Europe/Berlin --fields JobID,User,Account,State,Submit,Start,End,AllocTRES,NodeList log.gz
+
+Times of sacct are local without a zone: give the zone of the machine that printed them.")]
+    Sacct(Sacct),
+    /// Any table of jobs, by a column map
+    #[command(after_help = "Example:\n  gpuledger import jobs --cluster philly --map examples/maps/philly.toml philly_jobs.csv.gz")]
+    Jobs(Jobs),
+    /// Per-process samples as sonar prints them
+    #[command(after_help = "Example:\n  gpuledger import sonar samples1.csv samples2.csv")]
+    Sonar(Sonar),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Sacct {
+    /// Name of the cluster
+    #[arg(long)]
+    pub(crate) cluster: String,
+    /// IANA zone of the times in the file
+    #[arg(long)]
+    pub(crate) zone: Option<String>,
+    /// Field names, comma-separated, where the file has no header line
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) fields: Option<Vec<String>>,
+    /// Instant the records were true at (RFC 3339) [default: the greatest time in the file]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) as_of: Option<String>,
+    #[command(flatten)]
+    pub(crate) files: Files,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Jobs {
+    /// Name of the cluster
+    #[arg(long)]
+    pub(crate) cluster: String,
+    /// Column map (TOML; see examples/maps)
+    #[arg(long, value_name = "MAP.toml")]
+    pub(crate) map: String,
+    /// IANA zone of naive times, where the map does not say it
+    #[arg(long)]
+    pub(crate) zone: Option<String>,
+    /// Instant the records were true at (RFC 3339) [default: the greatest time in the file]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) as_of: Option<String>,
+    #[command(flatten)]
+    pub(crate) files: Files,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Sonar {
+    /// Name under which the hosts are shown
+    #[arg(long, default_value = "hosts")]
+    pub(crate) cluster: String,
+    #[command(flatten)]
+    pub(crate) files: Files,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Files {
+    /// Leave the segments in the inbox; `gpuledger ingest` takes them in
+    #[arg(long)]
+    pub(crate) no_ingest: bool,
+    /// Files; `-` is standard input, `.gz` is unpacked
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Reference {
+    /// Add the rows of a CSV file (all or nothing)
+    Import {
+        /// Zone in which dates start [default: billing_zone of the configuration]
+        #[arg(long)]
+        zone: Option<String>,
+        /// CSV file; `-` is standard input
+        file: String,
+    },
+    /// Show the rows, in the columns that import reads
+    List {
+        /// Zone in which instants are shown [default: billing_zone of the configuration, else UTC]
+        #[arg(long)]
+        zone: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Report {
+    /// Jobs ended; wall, CPU, node and GPU hours; waits
+    #[command(after_help = "Example:\n  gpuledger report accounting --month 2016-12 --zone UTC --by cluster --step day --format csv")]
+    Accounting(Asked),
+    /// The six classes of every GPU-hour, effective time and coverage
+    #[command(after_help = "Example:\n  gpuledger report usage --month 2026-10 --zone UTC --by cluster,model")]
+    Usage(Asked),
+    /// Money beside held, busy and waste
+    #[command(after_help = "Example:\n  gpuledger report charge --month 2026-10 --zone Europe/Berlin --by team,task_type")]
+    Charge(Asked),
+    /// Asked for against used, priced, greatest first
+    #[command(after_help = "Example:\n  gpuledger report gaps --month 2026-10 --zone UTC --by team --top 5")]
+    Gaps(Gaps),
+    /// Means and peaks of sampled jobs
+    #[command(after_help = "Example:\n  gpuledger report samples --format csv")]
+    Samples {
+        /// Zone in which instants are shown [default: billing_zone of the configuration, else UTC]
+        #[arg(long)]
+        zone: Option<String>,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Asked {
+    /// First instant: a date (midnight in the zone) or RFC 3339 with an offset
+    #[arg(long, required_unless_present = "month", requires = "to", conflicts_with = "month")]
+    pub(crate) from: Option<String>,
+    /// First instant after
+    #[arg(long, requires = "from", conflicts_with = "month")]
+    pub(crate) to: Option<String>,
+    /// A calendar month of the zone, YYYY-MM
+    #[arg(long)]
+    pub(crate) month: Option<String>,
+    /// IANA zone of days and months [default: billing_zone of the configuration]
+    #[arg(long)]
+    pub(crate) zone: Option<String>,
+    /// A row per local day or month
+    #[arg(long, value_name = "day|month")]
+    pub(crate) step: Option<String>,
+    /// Group by: team, cost_center, account, user, task_type, pool, tier, queue, qos, model, gpus, cluster, node, device,
+    /// job, state, kind, workload_kind
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub(crate) by: Option<Vec<String>>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Gaps {
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// Only the first rows
+    #[arg(long)]
+    pub(crate) top: Option<usize>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Explain {
+    /// A raw job id, `cluster/id`, or an allocation id as other commands show it
+    pub(crate) allocation: String,
+    /// Zone of days [default: billing_zone of the configuration]
+    #[arg(long)]
+    pub(crate) zone: Option<String>,
+    /// Every 15-minute cell
+    #[arg(long)]
+    pub(crate) cells: bool,
+    /// Every minute that was measured
+    #[arg(long)]
+    pub(crate) minutes: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Check {
+    /// Zone of days [default: billing_zone of the configuration, else UTC]
+    #[arg(long)]
+    pub(crate) zone: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Sql {
+    /// One SELECT
+    pub(crate) query: String,
+}

@@ -1,0 +1,66 @@
+//! One file a command.
+
+use std::io::Write;
+
+use anyhow::Context;
+use gpuledger_aggregator::report::{self, Format};
+use gpuledger_control::ReferenceTable;
+
+use crate::args::{Args, Command};
+use crate::outcome::{Outcome, usage};
+use crate::place::Place;
+
+mod check;
+mod demo;
+mod explain;
+mod import;
+mod reference;
+mod reports;
+mod sql;
+
+/// Runs what was typed.
+pub(crate) fn run(args: Args) -> anyhow::Result<Outcome> {
+    let format: Format = args.global.format.parse().map_err(|e: report::UnknownFormat| usage(e.to_string()))?;
+    let place = Place::of(&args.global)?;
+    let threads = place.partitions().max(2);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .thread_stack_size(16 << 20)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let named = args.global.data.is_some() || place.config.data.is_some();
+    // run on a worker: planning recurses deeply, and the main thread's stack is the system's
+    let work = async move {
+        match args.command {
+            Command::Demo(asked) => demo::run(&place, &asked, named).await,
+            Command::Import(what) => import::run(&place, what).await,
+            Command::Ingest => import::ingest(&place).await,
+            Command::Inventory(r) => reference::run(&place, ReferenceTable::Inventory, r, format).await,
+            Command::Pools(r) => reference::run(&place, ReferenceTable::Pools, r, format).await,
+            Command::Tiers(r) => reference::run(&place, ReferenceTable::Tiers, r, format).await,
+            Command::Rules(r) => reference::run(&place, ReferenceTable::Rules, r, format).await,
+            Command::Weights(r) => reference::run(&place, ReferenceTable::Weights, r, format).await,
+            Command::Rates(r) => reference::run(&place, ReferenceTable::Rates, r, format).await,
+            Command::Owners(r) => reference::run(&place, ReferenceTable::Owners, r, format).await,
+            Command::Quotas(r) => reference::run(&place, ReferenceTable::Quotas, r, format).await,
+            Command::Report(r) => reports::run(&place, r, format).await,
+            Command::Explain(e) => explain::run(&place, &e, format).await,
+            Command::Check(c) => check::run(&place, &c, format).await,
+            Command::Sql(s) => sql::run(&place, &s, format).await,
+        }
+    };
+    runtime.block_on(async move { tokio::spawn(work).await.context("the command was stopped by a fault")? })
+}
+
+/// Writes to standard output.
+pub(crate) fn print(bytes: &[u8]) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes).context("cannot write to standard output")?;
+    out.flush().context("cannot write to standard output")
+}
+
+/// Renders a report to standard output.
+pub(crate) fn show(report: &report::Report, format: Format) -> anyhow::Result<()> {
+    print(&report::render(report, format)?)
+}

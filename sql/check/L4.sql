@@ -1,0 +1,21 @@
+-- L4: granted shares add up to at most the card (a device's cell has no more than its length), and what was asked for and
+-- not granted is listed: it blocks a close until it is mended or waived.
+-- grain: violation or conflict. units: ms
+-- inputs: usage, unit, run
+-- parameters: none
+-- output: violation
+SELECT u.uuid AS place, g.cell, CAST(NULL AS VARCHAR) AS job,
+    CAST(sum(busy_ms + held_idle_ms + held_unmeasured_ms) - 900000 AS BIGINT) AS over_ms, 'over the card' AS what
+FROM usage g
+JOIN unit u ON u.unit_id = g.unit_id AND u.kind = 'device'
+GROUP BY u.uuid, g.cell
+HAVING sum(busy_ms + held_idle_ms + held_unmeasured_ms) > 900000
+UNION ALL
+SELECT coalesce(u.uuid, u.cluster || '/' || coalesce(u.node, '*')), min(g.cell), r.cluster || '/' || r.job_raw,
+    CAST(sum(g.conflict_ms) AS BIGINT), 'not granted'
+FROM usage g
+JOIN unit u ON u.unit_id = g.unit_id
+LEFT JOIN run r ON r.holder = g.holder
+WHERE g.conflict_ms > 0
+GROUP BY coalesce(u.uuid, u.cluster || '/' || coalesce(u.node, '*')), r.cluster || '/' || r.job_raw
+ORDER BY what, place, cell, job

@@ -1,0 +1,192 @@
+//! Seeded worlds: the SQL's ledger and its cost against the oracle's, to the millisecond and the millionth; and what
+//! must not change them (the order of arrival, the number of ingests, builds and partitions).
+//!
+//! `GPULEDGER_WORLDS=200` runs so many seeds; `GPULEDGER_WORLD=17` runs one.
+
+mod cards;
+mod drive;
+mod make;
+mod reference;
+mod rng;
+mod runs;
+
+use chrono_tz::Tz;
+use gpuledger_schema::unit::CELL_MS;
+use gpuledger_schema::window::{self, Window};
+
+use crate::oracle::{self, Line};
+use drive::Site;
+use make::World;
+use rng::Rng;
+
+/// Local midnights worth a look: half and quarter hour offsets, days of 23, 23.5, 24.5 and 25 hours.
+const MIDNIGHTS: &[(&str, &str)] = &[
+    ("UTC", "2026-03-01"),
+    ("Asia/Kolkata", "2026-03-15"),
+    ("Asia/Kathmandu", "2026-03-15"),
+    ("Europe/Brussels", "2026-03-30"),
+    ("Europe/Brussels", "2026-10-26"),
+    ("Australia/Lord_Howe", "2026-04-06"),
+];
+
+/// Worlds that share a lake: they must not touch each other, and a build plans its statements once.
+const SHARED: usize = 4;
+
+/// Seeds of this run.
+fn seeds() -> Vec<u64> {
+    let number = |name| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
+    match number("GPULEDGER_WORLD") {
+        Some(one) => vec![one],
+        None => (0..number("GPULEDGER_WORLDS").unwrap_or(24)).collect(),
+    }
+}
+
+/// The local midnight of a group of seeds.
+fn midnight(group: u64) -> (Tz, i64) {
+    let (zone, date) = MIDNIGHTS[group as usize % MIDNIGHTS.len()];
+    let zone = window::zone(zone).expect("a zone");
+    (zone, window::instant(date, zone).expect("a date"))
+}
+
+/// A lake with some worlds and reference tables that change around a midnight; the worlds then know the tables too.
+async fn settled(group: u64, worlds: &mut [World]) -> Site {
+    let site = Site::new();
+    let (_, at) = midnight(group);
+    let control = reference::control(site.folder.path(), &mut Rng::new(group), at, worlds);
+    site.take_in(&drive::plain(worlds)).await;
+    site.publish(&control).await;
+    for w in worlds {
+        reference::known_to(&mut w.facts, &control);
+    }
+    site
+}
+
+/// The first rows in which two ledgers differ.
+fn differences(sql: &[Line], oracle: &[Line]) -> Vec<String> {
+    let only = |a: &[Line], b: &[Line], name: &str| -> Vec<(i64, i64, i64, i64, String)> {
+        let missing = a.iter().filter(|l| !b.contains(l));
+        missing.map(|l| (l.unit, l.cell, l.from, l.holder, format!("{name} {l:?}"))).collect()
+    };
+    let mut out = only(sql, oracle, "sql   ");
+    out.extend(only(oracle, sql, "oracle"));
+    out.sort();
+    out.into_iter().map(|d| d.4).collect()
+}
+
+async fn compare(group: u64, seeds: &[u64]) -> Vec<String> {
+    let (zone, at) = midnight(group);
+    let mut worlds: Vec<World> = seeds.iter().map(|s| make::world(*s, at)).collect();
+    let site = settled(group, &mut worlds).await;
+    site.build(2).await;
+    let engine = site.engine(2).await;
+    let usage = drive::usage(&engine).await;
+    let mut cut = Rng::new(group + 1000);
+    // one edge of the window cuts cells, the other rows
+    let window = Window { from_ms: at - cut.range(1, 3 * CELL_MS), to_ms: at + cut.range(1, 3 * CELL_MS) };
+    let cost = drive::cost(&engine, window, zone).await;
+    let mut failures = Vec::new();
+    for w in &worlds {
+        let ledger = oracle::ledger(&w.facts);
+        let found = differences(usage.get(&w.cluster).map_or(&[], Vec::as_slice), &ledger.lines);
+        if !found.is_empty() {
+            let shown = found.iter().take(12).cloned().collect::<Vec<_>>().join("\n");
+            failures.push(format!("seed {}: {} rows of usage differ\n{shown}", w.seed, found.len()));
+            continue;
+        }
+        let wanted = oracle::charges(&w.facts, &ledger, window, zone);
+        let got = cost.get(&w.cluster).cloned().unwrap_or_default();
+        if got != wanted {
+            let shown: Vec<String> = wanted
+                .keys()
+                .chain(got.keys())
+                .filter(|k| got.get(k) != wanted.get(k))
+                .map(|k| format!("{k:?}\nsql    {:?}\noracle {:?}", got.get(k), wanted.get(k)))
+                .collect();
+            failures.push(format!("seed {}: cost differs\n{}", w.seed, shown.join("\n")));
+        }
+    }
+    failures
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn worlds_sql_and_oracle_agree_on_every_row_and_every_charge() {
+    let mut running = Vec::new();
+    let all = seeds();
+    let groups: std::collections::BTreeSet<u64> = all.iter().map(|s| s / SHARED as u64).collect();
+    for group in groups {
+        let seeds: Vec<u64> = all.iter().copied().filter(|s| s / SHARED as u64 == group).collect();
+        running.push((group, seeds));
+    }
+    let mut failures = Vec::new();
+    for two in running.chunks(2) {
+        let tasks: Vec<_> = two.iter().cloned().map(|(g, seeds)| tokio::spawn(async move { compare(g, &seeds).await })).collect();
+        for t in tasks {
+            failures.extend(t.await.expect("a comparison"));
+        }
+    }
+    assert!(failures.is_empty(), "{} worlds differ\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// Worlds without reference tables, for comparing lakes with lakes.
+fn some(seeds: std::ops::Range<u64>) -> Vec<World> {
+    seeds.map(|s| make::world(s, midnight(0).1)).collect()
+}
+
+async fn ledger_of(site: &Site, partitions: usize) -> Vec<String> {
+    drive::usage_text(&site.engine(partitions).await).await
+}
+
+#[tokio::test]
+async fn worlds_l6_shuffled_split_and_doubled_segments_give_the_same_ledger() {
+    let worlds = some(500..502);
+    let plain = Site::new();
+    plain.take_in(&drive::plain(&worlds)).await;
+    plain.build(2).await;
+    let wanted = ledger_of(&plain, 2).await;
+    let mut rng = Rng::new(6);
+    let mut pieces: Vec<_> =
+        worlds.iter().flat_map(|w| drive::segments(&w.facts, &w.cluster, &mut rng, 9)).collect();
+    rng.shuffle(&mut pieces);
+    let split = Site::new();
+    for part in pieces.chunks(pieces.len() / 3 + 1) {
+        split.take_in(part).await;
+    }
+    split.take_in(&pieces).await;
+    split.take_in(&drive::plain(&worlds)).await;
+    split.build(2).await;
+    assert_eq!(ledger_of(&split, 2).await, wanted);
+}
+
+#[tokio::test]
+async fn worlds_a_ledger_built_in_steps_is_the_one_built_at_once() {
+    let worlds = some(510..512);
+    let plain = Site::new();
+    plain.take_in(&drive::plain(&worlds)).await;
+    plain.build(2).await;
+    let wanted = ledger_of(&plain, 2).await;
+    let mut rng = Rng::new(7);
+    let mut pieces: Vec<_> =
+        worlds.iter().flat_map(|w| drive::segments(&w.facts, &w.cluster, &mut rng, 20)).collect();
+    rng.shuffle(&mut pieces);
+    let steps = Site::new();
+    for part in pieces.chunks(pieces.len() / 3 + 1) {
+        steps.take_in(part).await;
+        steps.build(2).await;
+    }
+    assert_eq!(ledger_of(&steps, 2).await, wanted);
+}
+
+#[tokio::test]
+async fn worlds_m3_one_and_sixteen_partitions_give_the_same_rows() {
+    let mut worlds = some(520..523);
+    let mut texts = Vec::new();
+    for partitions in [1, 16] {
+        let site = settled(0, &mut worlds).await;
+        site.build(partitions).await;
+        let engine = site.engine(partitions).await;
+        let (zone, at) = midnight(0);
+        let cost = drive::cost(&engine, Window { from_ms: at - 1_000_000, to_ms: at + 1_000_001 }, zone).await;
+        texts.push((drive::usage_text(&engine).await, format!("{cost:?}")));
+    }
+    assert!(texts[0] == texts[1], "1 and 16 partitions differ");
+}

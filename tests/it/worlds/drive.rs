@@ -1,0 +1,251 @@
+//! Drives the product: segments into a lake, ingest, build, and usage and cost read back.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono_tz::Tz;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int32Array, Int64Array, RecordBatch};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
+use gpuledger_aggregator::engine::{Engine, Params, bigint, int};
+use gpuledger_aggregator::lake::{Build, Cut, Lake};
+use gpuledger_aggregator::{ingest, ledger, reference};
+use gpuledger_collector::segment::{Segment, pair, segment};
+use gpuledger_control::{Control, ReferenceTable};
+use gpuledger_schema::path;
+use gpuledger_schema::table::Row;
+use gpuledger_schema::window::{self, Window, day_of};
+
+use super::make::World;
+use super::rng::Rng;
+use crate::oracle::{Amount, Facts, Line};
+
+/// A lake of its own, gone with the value.
+pub(super) struct Site {
+    pub(super) folder: tempfile::TempDir,
+    pub(super) lake: Lake,
+}
+
+impl Site {
+    pub(super) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = folder.path().join("lake");
+        let lake = Lake::open(at.to_str().expect("utf-8"), true).expect("a lake");
+        Self { folder, lake }
+    }
+
+    /// Puts segments into the inbox and takes them in.
+    pub(super) async fn take_in(&self, segments: &[Segment]) {
+        let _lock = self.lake.lock().expect("the only writer");
+        for s in segments {
+            self.lake.deliver(&s.name.file_name(), s.bytes.clone()).await.expect("delivered");
+        }
+        let report = ingest::ingest(&self.lake, &mut |_, _| {}).await.expect("taken in");
+        assert_eq!(report.quarantined, Vec::<String>::new(), "nothing of a world is in conflict");
+    }
+
+    pub(super) async fn publish(&self, control: &Control) {
+        for table in ReferenceTable::ALL {
+            if control.version(table).expect("a version") > 0 {
+                reference::publish(&self.lake, control, table).await.expect("published");
+            }
+        }
+    }
+
+    pub(super) async fn build(&self, partitions: usize) {
+        ledger::build(&self.lake, partitions, &mut |_, _| {}).await.unwrap_or_else(|e| panic!("{e:?}"));
+    }
+
+    /// An engine with the newest cut and build.
+    pub(super) async fn engine(&self, partitions: usize) -> Engine {
+        let engine = Engine::new(partitions);
+        let cut = self.lake.newest::<Cut>(path::CUTS).await.expect("readable").map(|(_, c)| c).unwrap_or_default();
+        let build = self.lake.newest::<Build>(path::BUILDS).await.expect("readable").map(|(_, b)| b);
+        ledger::register_cut(&engine, &self.lake, &cut).await.expect("registered");
+        ledger::register_build(&engine, &self.lake, build.as_ref()).await.expect("registered");
+        engine
+    }
+}
+
+fn shuffled<R: Row + Clone>(rows: &[R], rng: &mut Rng, chunk: i64) -> Vec<Vec<R>> {
+    let mut rows = rows.to_vec();
+    if chunk > 0 {
+        rng.shuffle(&mut rows);
+    }
+    let mut out = Vec::new();
+    while !rows.is_empty() {
+        let n = if chunk > 0 { rng.range(1, chunk + 1).min(rows.len() as i64) as usize } else { rows.len() };
+        out.push(rows.split_off(rows.len() - n));
+    }
+    out
+}
+
+fn push<R: Row + Clone>(into: &mut Vec<Segment>, writer: &str, rows: &[R], rng: &mut Rng, chunk: i64) {
+    for rows in shuffled(rows, rng, chunk) {
+        into.extend(segment(writer, &rows).expect("a segment"));
+    }
+}
+
+/// A world as segments: whole tables, or (with `chunk`) shuffled and in pieces.
+pub(super) fn segments(facts: &Facts, writer: &str, rng: &mut Rng, chunk: i64) -> Vec<Segment> {
+    let mut out = Vec::new();
+    push(&mut out, writer, &facts.device, rng, chunk);
+    push(&mut out, writer, &facts.job, rng, chunk);
+    push(&mut out, writer, &facts.allocation, rng, chunk);
+    push(&mut out, writer, &facts.allocation_device, rng, chunk);
+    push(&mut out, writer, &facts.job_average, rng, chunk);
+    push(&mut out, writer, &facts.node_state, rng, chunk);
+    push(&mut out, writer, &facts.reading, rng, chunk);
+    // the process rows of an interval go with its ticks
+    for ticks in shuffled(&facts.device_minute, rng, chunk * 40) {
+        let of = |p: &&gpuledger_schema::table::ProcessMinuteRow| {
+            ticks.iter().any(|t| (t.device_id, t.boot_id, t.seq) == (p.device_id, p.boot_id, p.seq))
+        };
+        let processes: Vec<_> = facts.process_minute.iter().filter(of).cloned().collect();
+        out.extend(pair(writer, &processes, &ticks).expect("a pair"));
+    }
+    out
+}
+
+/// Rows of a query; every column as text, absent as None.
+pub(super) async fn rows(engine: &Engine, sql: &str) -> Vec<Vec<Option<String>>> {
+    let frame = engine.context().sql(sql).await.unwrap_or_else(|e| panic!("{e}: {sql}"));
+    let mut out = Vec::new();
+    for batch in frame.collect().await.unwrap_or_else(|e| panic!("{e}: {sql}")) {
+        let columns: Vec<ArrayRef> = batch.columns().iter().map(|c| cast(c, &DataType::Utf8).expect("text")).collect();
+        for i in 0..batch.num_rows() {
+            let text = |c: &ArrayRef| {
+                let c = c.as_string::<i32>();
+                c.is_valid(i).then(|| c.value(i).to_owned())
+            };
+            out.push(columns.iter().map(text).collect());
+        }
+    }
+    out
+}
+
+/// Usage by cluster, as the product has it.
+pub(super) async fn usage(engine: &Engine) -> BTreeMap<String, Vec<Line>> {
+    let sql = "SELECT t.cluster, u.unit_id, u.cell, u.holder, u.from_ms, u.to_ms, busy_ms, held_idle_ms, \
+        held_unmeasured_ms, unallocated_ms, unavailable_ms, unobserved_ms, covered_ms, effective_ms, held_zero_ms, \
+        over_share_ms, conflict_ms, estimated_ms, foreign_ms, mem_peak_bytes, energy_mj, basis, capacity_unknown \
+        FROM usage u LEFT JOIN unit t ON t.unit_id = u.unit_id";
+    let mut out: BTreeMap<String, Vec<Line>> = BTreeMap::new();
+    for row in rows(engine, sql).await {
+        let n = |i: usize| row[i].as_ref().map(|v| v.parse::<i64>().expect("a number"));
+        let v = |i: usize| n(i).expect("a value");
+        let cluster = row[0].clone().expect("a unit of its own");
+        out.entry(cluster.trim_end_matches("-acct").to_owned()).or_default().push(Line {
+            unit: v(1),
+            cell: v(2),
+            holder: v(3),
+            from: v(4),
+            to: v(5),
+            busy: v(6),
+            idle: v(7),
+            unmeasured: v(8),
+            unallocated: v(9),
+            unavailable: v(10),
+            unobserved: v(11),
+            covered: v(12),
+            effective: n(13),
+            zero: v(14),
+            over_share: v(15),
+            conflict: v(16),
+            estimated: v(17),
+            foreign: v(18),
+            mem_peak: n(19),
+            energy: n(20),
+            basis: row[21].clone(),
+            capacity_unknown: row[22].as_deref() == Some("true"),
+        });
+    }
+    for lines in out.values_mut() {
+        lines.sort();
+    }
+    out
+}
+
+fn calendar(engine: &Engine, window: Window, zone: Tz) {
+    let rows = window::calendar(window, zone);
+    let long = |f: fn(&window::CalendarRow) -> i64| -> ArrayRef { Arc::new(rows.iter().map(f).collect::<Int64Array>()) };
+    let short = |f: fn(&window::CalendarRow) -> i32| -> ArrayRef { Arc::new(rows.iter().map(f).collect::<Int32Array>()) };
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("cell", DataType::Int64, false),
+        Field::new("day", DataType::Int32, false),
+        Field::new("month", DataType::Int32, false),
+        Field::new("hour_start_ms", DataType::Int64, false),
+        Field::new("workday", DataType::Boolean, false),
+        Field::new("day_ms", DataType::Int64, false),
+    ]));
+    let columns = vec![
+        long(|r| r.cell),
+        short(|r| r.day),
+        short(|r| r.month),
+        long(|r| r.hour_start_ms),
+        Arc::new(rows.iter().map(|r| Some(r.workday)).collect::<BooleanArray>()),
+        long(|r| r.day_ms),
+    ];
+    let batch = RecordBatch::try_new(Arc::clone(&schema), columns).expect("a calendar");
+    engine.register_rows("calendar", schema, vec![batch]).expect("registered");
+}
+
+/// Steps that price a window, in order.
+const CHARGE: &[&str] = &[
+    "charge/20_owner_key",
+    "charge/21_owner_match",
+    "charge/22_owner_span",
+    "charge/30_place",
+    "charge/31_pool_span",
+    "charge/32_tier_span",
+    "charge/40_owned",
+    "charge/41_rate_span",
+    "charge/50_charge",
+    "charge/60_fact",
+];
+
+/// Time and money by cluster, team and local day.
+pub(super) async fn cost(engine: &Engine, w: Window, zone: Tz) -> BTreeMap<String, BTreeMap<(String, i32), Amount>> {
+    calendar(engine, w, zone);
+    let params = Params::from([
+        ("from_ms", bigint(w.from_ms)),
+        ("to_ms", bigint(w.to_ms)),
+        ("from_day", int(day_of(w.from_ms) as i32)),
+        ("to_day", int(day_of(w.to_ms - 1) as i32)),
+    ]);
+    engine.step("charge/10_used", &params).await.unwrap_or_else(|e| panic!("{e:?}"));
+    for step in CHARGE {
+        engine.step(step, &Params::new()).await.unwrap_or_else(|e| panic!("{e:?}"));
+    }
+    let sql = "SELECT cluster, team, day, sum(busy_ms), sum(held_idle_ms), sum(held_unmeasured_ms), \
+        sum(unallocated_ms), sum(unavailable_ms), sum(unobserved_ms), sum(unpriced_ms), \
+        coalesce(sum(held_cost), 0), coalesce(sum(unallocated_cost), 0), coalesce(sum(unavailable_cost), 0), \
+        coalesce(sum(unobserved_cost), 0) FROM fact GROUP BY cluster, team, day";
+    let mut out: BTreeMap<String, BTreeMap<(String, i32), Amount>> = BTreeMap::new();
+    for row in rows(engine, sql).await {
+        let n = |i: usize| row[i].as_ref().expect("a value").parse::<i128>().expect("a number");
+        let cluster = row[0].as_ref().expect("a cluster").trim_end_matches("-acct").to_owned();
+        let key = (row[1].clone().expect("a team"), n(2) as i32);
+        let sum = out.entry(cluster).or_default().entry(key).or_default();
+        for k in 0..6 {
+            sum.ms[k] += n(3 + k) as i64;
+        }
+        sum.unpriced += n(9) as i64;
+        for k in 0..4 {
+            sum.cost[k] += n(10 + k);
+        }
+    }
+    out
+}
+
+/// All rows of usage as text, in key order: what must not change however the rows arrived.
+pub(super) async fn usage_text(engine: &Engine) -> Vec<String> {
+    let all = rows(engine, "SELECT * FROM usage ORDER BY unit_id, cell, holder, from_ms, to_ms").await;
+    all.into_iter().map(|r| r.into_iter().map(|v| v.unwrap_or_default()).collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// Segments of some worlds, one table a segment.
+pub(super) fn plain(worlds: &[World]) -> Vec<Segment> {
+    let mut rng = Rng::new(0);
+    worlds.iter().flat_map(|w| segments(&w.facts, &w.cluster, &mut rng, 0)).collect()
+}
