@@ -19,5 +19,5 @@ after AS (
 SELECT coalesce(b.unit_id, a.unit_id) AS unit_id, coalesce(b.holder, a.holder) AS holder, b.held_ms, a.held_ms AS charged_ms
 FROM before b
 FULL JOIN after a ON a.unit_id = b.unit_id AND a.holder = b.holder
-WHERE b.held_ms IS DISTINCT FROM a.held_ms OR b.nobody_ms IS DISTINCT FROM a.nobody_ms
+WHERE (b.held_ms IS DISTINCT FROM a.held_ms) OR (b.nobody_ms IS DISTINCT FROM a.nobody_ms)
 ORDER BY unit_id, holder

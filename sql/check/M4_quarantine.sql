@@ -8,8 +8,13 @@ UNION ALL
 SELECT 'end not recorded', cluster, count(*) FROM run WHERE open AND kind = 'scheduler' GROUP BY cluster
 UNION ALL
 SELECT 'never started', j.cluster, CAST(sum(j.tasks) AS BIGINT)
-FROM (SELECT DISTINCT job_id, cluster, job_raw, submit_ms, tasks FROM job) j
+FROM (
+    -- the newest reading of a record: a pending array shrinks as its tasks start
+    SELECT cluster, job_raw, submit_ms, tasks,
+        row_number() OVER (PARTITION BY job_id ORDER BY as_of_ms DESC, state, tasks, name, source) AS place
+    FROM job
+) j
 LEFT JOIN run r ON r.cluster = j.cluster AND r.job_raw = j.job_raw AND r.submit_ms = j.submit_ms
-WHERE r.holder IS NULL
+WHERE r.holder IS NULL AND j.place = 1
 GROUP BY j.cluster
 ORDER BY what, place

@@ -8,7 +8,7 @@
 -- parameters: none
 -- output: run_gap
 WITH device_use AS (
-    SELECT holder, count(DISTINCT CASE WHEN busy_ms > 0 THEN unit_id END) AS used, max(mem_peak_bytes) AS mem_peak_bytes,
+    SELECT holder, count(DISTINCT CASE WHEN busy_ms > 0 THEN f.unit_id END) AS used, max(mem_peak_bytes) AS mem_peak_bytes,
         count(DISTINCT CASE WHEN u.kind = 'device' THEN f.unit_id END) AS named, bool_or(covered_ms > 0) AS measured,
         max(u.memory_bytes) AS card_bytes
     FROM fact f
