@@ -1,7 +1,6 @@
 //! Reference tables from the outside: files in, rows, listings and refusals out.
 
-// A test that unwraps says where it failed.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a test that unwraps says where it failed")]
 
 mod files;
 mod history;
