@@ -129,7 +129,10 @@ async fn slt_every_header_names_what_its_plan_scans_and_no_rule_has_a_float() {
         if scanned != declared {
             let more: Vec<_> = declared.difference(&scanned).collect();
             let less: Vec<_> = scanned.difference(&declared).collect();
-            wrong.push(format!("sql/{}.sql: declares but does not read {more:?}, reads but does not declare {less:?}", s.name));
+            wrong.push(format!(
+                "sql/{}.sql: declares but does not read {more:?}, reads but does not declare {less:?}",
+                s.name
+            ));
         }
         if ["ledger/", "charge/", "waste/", "check/"].iter().any(|f| s.name.starts_with(f))
             && let Some(what) = float_in(&plan).expect("a walk that cannot fail")

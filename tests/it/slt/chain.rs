@@ -51,10 +51,7 @@ fn registered() -> Vec<(&'static str, SchemaRef)> {
                 ("day_ms", DataType::Int64),
             ]),
         ),
-        (
-            "exact",
-            schema(&[("measure", DataType::Utf8), ("line", DataType::Int64), ("amount", money.clone())]),
-        ),
+        ("exact", schema(&[("measure", DataType::Utf8), ("line", DataType::Int64), ("amount", money.clone())])),
         ("target", schema(&[("measure", DataType::Utf8), ("minor_units", money)])),
     ]
 }
