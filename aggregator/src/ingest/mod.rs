@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::id::id63;
 use gpuledger_schema::path::{self, Numbered};
-use gpuledger_schema::table::{self, QuarantineRow, Table};
+use gpuledger_schema::table::{self, ProcessMinuteRow, QuarantineRow, Row, Table};
 
 use crate::engine::{Engine, EngineError};
 use crate::lake::{Batch, BatchSegment, Cut, Lake, LakeError};
@@ -111,15 +111,15 @@ async fn read_all(lake: &Lake, entries: &[BatchSegment], report: &mut IngestRepo
     Ok(out)
 }
 
-/// Reads waiting segments up to the size of a batch; what is broken is set aside, a lone device file waits.
+/// Reads waiting segments up to the size of a batch; what is broken is set aside. Process files come first, so that a
+/// device file finds its process file in the batch or before it; one that does not waits.
 async fn next_batch(
     lake: &Lake,
     passed: &mut BTreeSet<String>,
     report: &mut IngestReport,
 ) -> Result<Vec<Checked>, LakeError> {
-    let listed = lake.list(path::INBOX).await?;
-    let hashes: BTreeSet<String> =
-        listed.iter().filter_map(|(n, _)| path::SegmentName::parse(n)).map(|n| n.hash).collect();
+    let mut listed = lake.list(path::INBOX).await?;
+    listed.sort_by_key(|(name, _)| !name.starts_with(&format!("{}~", ProcessMinuteRow::TABLE.name)));
     let mut batch: Vec<Checked> = Vec::new();
     let mut size = 0;
     for (name, bytes) in listed {
@@ -134,8 +134,12 @@ async fn next_batch(
         match segment::check(&name, content) {
             Err((content, problem)) => set_aside(lake, &name, content, &problem, report).await?,
             Ok(checked) => {
-                let lone = checked.pair.as_ref().is_some_and(|p| !hashes.contains(&p[..32]));
-                if lone && !taken_before(lake, checked.pair.as_deref()).await? {
+                let beside = |hash: &str| batch.iter().any(|c| c.entry.sha256.starts_with(hash));
+                let lone = match &checked.pair {
+                    Some(hash) => !beside(hash) && !taken_before(lake, hash).await?,
+                    None => false,
+                };
+                if lone {
                     report.waiting.push(name);
                     continue;
                 }
@@ -144,29 +148,15 @@ async fn next_batch(
             }
         }
     }
-    // The process half of a pair goes in with or before its device half: process rows sort first in a batch, and a
-    // device file whose process file did not fit stays for the next one.
-    let inside: BTreeSet<String> = batch.iter().map(|c| c.entry.sha256.clone()).collect();
-    let mut later = Vec::new();
-    for c in &batch {
-        let missing = c.pair.as_ref().is_some_and(|p| hashes.contains(&p[..32]) && !inside.iter().any(|i| i == p));
-        if missing {
-            later.push(c.entry.name.clone());
-        }
-    }
-    if later.len() < batch.len() {
-        batch.retain(|c| !later.contains(&c.entry.name));
-        passed.retain(|n| !later.contains(n));
-    }
     Ok(batch)
 }
 
 /// Whether a segment of this hash went in with an earlier batch.
-async fn taken_before(lake: &Lake, hash: Option<&str>) -> Result<bool, LakeError> {
+async fn taken_before(lake: &Lake, hash: &str) -> Result<bool, LakeError> {
     for (name, _) in lake.list(path::BATCHES).await?.into_iter().rev() {
         let Some(number) = Numbered::parse(&name) else { continue };
         let batch = lake.document::<Batch>(path::BATCHES, number).await?;
-        if batch.is_some_and(|b| b.segments.iter().any(|s| Some(s.sha256.as_str()) == hash)) {
+        if batch.is_some_and(|b| b.segments.iter().any(|s| s.sha256.starts_with(hash))) {
             return Ok(true);
         }
     }

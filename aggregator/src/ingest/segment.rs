@@ -14,6 +14,8 @@ use crate::lake::BatchSegment;
 
 /// Metadata key in which a device file names its process file.
 const PAIR_KEY: &str = "gpuledger.pair";
+/// What stands there where no process was seen.
+const NO_PAIR: &str = "none";
 
 /// Why a segment is set aside.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +44,7 @@ pub(super) struct Checked {
     pub(super) entry: BatchSegment,
     pub(super) table: Table,
     pub(super) rows: Vec<RecordBatch>,
-    /// SHA-256 (hex) of the process file a device file belongs with.
+    /// Hash in the name of the process file a device file belongs with.
     pub(super) pair: Option<String>,
 }
 
@@ -67,7 +69,7 @@ fn inspect(name: &str, bytes: &[u8]) -> Result<Checked, Problem> {
     let parquet = |e: &dyn std::fmt::Display| Problem::Parquet(e.to_string());
     let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::copy_from_slice(bytes)).map_err(|e| parquet(&e))?;
     let metadata = builder.metadata().file_metadata().key_value_metadata().cloned().unwrap_or_default();
-    let pair = metadata.into_iter().find(|kv| kv.key == PAIR_KEY).and_then(|kv| kv.value).filter(|v| v.len() == 64);
+    let pair = metadata.into_iter().find(|kv| kv.key == PAIR_KEY).and_then(|kv| kv.value).filter(|v| v != NO_PAIR);
     let reader = builder.with_batch_size(65_536).build().map_err(|e| parquet(&e))?;
     let mut rows = Vec::new();
     for batch in reader {

@@ -255,38 +255,44 @@ impl Reader<'_> {
         Nodes::Listed(text, list)
     }
 
-    /// What was granted, and whether the record says it: AllocTRES, or AllocGRES of older versions.
+    /// What was granted, and whether the record says it: AllocTRES, or AllocGRES of older versions. A site that does not
+    /// account `gres/gpu` has its GPUs in AllocGRES only, beside an AllocTRES without any.
     fn granted(&mut self) -> Result<(Tres, bool), Refused> {
-        let alloc = self.get("AllocTRES").filter(|t| !is_blank(t));
-        let granted = match (alloc, self.get("AllocGRES")) {
-            (Some(text), _) => (tres(text).map_err(|e| self.refuse("AllocTRES", e))?, true),
-            (None, Some(text)) => {
-                let list = gres::gres(text, Form::Granted).map_err(|e| self.refuse("AllocGRES", e))?;
-                let gpus = gres::gpus(&list).map_err(|e| self.refuse("AllocGRES", e))?;
-                let shards = list.iter().find(|g| g.name == "shard").and_then(|g| g.count);
-                (Tres { gpus, shards, ..Tres::default() }, true)
-            }
-            (None, None) => (Tres::default(), false),
+        let tres_text = self.get("AllocTRES").filter(|t| !is_blank(t));
+        let gres_text = self.get("AllocGRES");
+        let mut granted = match tres_text {
+            Some(text) => tres(text).map_err(|e| self.refuse("AllocTRES", e))?,
+            None => Tres::default(),
         };
-        if let Some(shards) = granted.0.shards.filter(|n| *n > 0 && granted.0.gpus.count == 0) {
+        if let Some(text) = gres_text.filter(|_| granted.gpus.count == 0) {
+            let read = of_gres(text, Form::Granted).map_err(|e| self.refuse("AllocGRES", e))?;
+            (granted.gpus, granted.shards) = (read.gpus, granted.shards.or(read.shards));
+        }
+        let is_said = tres_text.is_some() || gres_text.is_some();
+        if let Some(shards) = granted.shards.filter(|n| *n > 0 && granted.gpus.count == 0) {
             self.ignore("AllocTRES", format!("gres/shard={shards} does not say which part of a GPU is held"));
         }
-        Ok(granted)
+        Ok((granted, is_said))
     }
 
     fn asked(&mut self) -> Option<Tres> {
-        let read = match (self.get("ReqTRES"), self.get("ReqGRES")) {
-            (Some(text), _) if !is_blank(text) => ("ReqTRES", tres(text).map_err(|e| e.to_string())),
-            (_, Some(text)) if !is_blank(text) => {
-                let list = gres::gres(text, Form::Asked).map_err(|e| e.to_string());
-                let gpus = list.and_then(|l| gres::gpus(&l).map_err(|e| e.to_string()));
-                ("ReqGRES", gpus.map(|gpus| Tres { gpus, ..Tres::default() }))
-            }
-            _ => return None,
+        let text = |field| self.get(field).filter(|t| !is_blank(t));
+        let (tres_text, gres_text) = (text("ReqTRES"), text("ReqGRES"));
+        if tres_text.is_none() && gres_text.is_none() {
+            return None;
+        }
+        let read = match tres_text.map_or_else(|| Ok(Tres::default()), tres) {
+            Err(e) => Err(("ReqTRES", e.to_string())),
+            Ok(asked) => match gres_text.filter(|_| asked.gpus.count == 0) {
+                None => Ok(asked),
+                Some(text) => of_gres(text, Form::Asked)
+                    .map(|read| Tres { gpus: read.gpus, ..asked })
+                    .map_err(|e| ("ReqGRES", e)),
+            },
         };
         match read {
-            (_, Ok(asked)) => Some(asked),
-            (field, Err(e)) => {
+            Ok(asked) => Some(asked),
+            Err((field, e)) => {
                 self.ignore(field, e);
                 None
             }
@@ -309,6 +315,14 @@ impl Reader<'_> {
             Per::Cpu => asked.bytes.checked_mul(cpus?),
         }
     }
+}
+
+/// GPUs and shards of a GRES list, the only kinds of it that count here.
+fn of_gres(text: &str, form: Form) -> Result<Tres, String> {
+    let list = gres::gres(text, form).map_err(|e| e.to_string())?;
+    let gpus = gres::gpus(&list).map_err(|e| e.to_string())?;
+    let shards = list.iter().find(|g| g.name == "shard").and_then(|g| g.count);
+    Ok(Tres { gpus, shards, ..Tres::default() })
 }
 
 /// Elapsed time of a record, where it says it and it can be read.
