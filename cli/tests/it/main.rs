@@ -1,0 +1,26 @@
+//! The real binary, as a person runs it: published data sets with published answers, cases with right answers, and
+//! input that is wrong in every way the product promises to survive.
+//!
+//! Every test has a folder of its own and starts processes; nothing of the engine is linked here.
+#![allow(clippy::disallowed_methods, reason = "tests write their inputs and start the program they test")]
+
+mod site;
+mod table;
+
+mod alex;
+mod bad_lines;
+mod bad_places;
+mod bad_reference;
+mod bad_segments;
+mod case_collector;
+mod case_definitions;
+mod case_money;
+mod case_slurm;
+mod case_time;
+mod commands;
+mod openb;
+mod philly;
+mod repeat;
+mod slurm_samples;
+mod uio;
+mod xdmod;
