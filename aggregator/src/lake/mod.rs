@@ -141,8 +141,10 @@ impl Lake {
         WriterLock::take(self.folder.as_deref(), &self.shown)
     }
 
+    /// The path as it is: `StorePath::from` would escape the `~` in names of segments, and they would never be found.
     fn at(&self, inside: &str) -> StorePath {
-        StorePath::from(format!("{}/{inside}", self.prefix))
+        let path = format!("{}/{inside}", self.prefix);
+        StorePath::parse(&path).unwrap_or_else(|_| StorePath::from(path))
     }
 
     /// Writes an object whole.
