@@ -50,6 +50,10 @@ impl Lake {
 
     /// The newest version of a table; `None` where it was never made.
     pub async fn table(&self, name: &str) -> Result<Option<DeltaTable>, LakeError> {
+        // a folder that is not there is no fault of its table, but the library's error does not tell them apart
+        if self.folder().is_some_and(|f| !f.join(path::table(name)).exists()) {
+            return Ok(None);
+        }
         match self.builder(name).await?.load().await {
             Ok(found) => Ok(Some(found)),
             Err(DeltaTableError::NotATable(_) | DeltaTableError::InvalidTableLocation(_)) => Ok(None),
