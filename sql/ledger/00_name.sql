@@ -1,7 +1,7 @@
 -- Natural keys that need an id: places, GPUs seen only in samples, and sessions seen only in samples.
 -- SQL makes no hashes: the caller adds `id` = the 63-bit hash of the key and publishes the table `name`.
 -- grain: one row per key. key: kind, a, b, c, d
--- inputs: allocation, allocation_device, inventory, device, sample
+-- inputs: allocation, allocation_device, job, inventory, device, sample
 -- parameters: none
 -- output: name
 WITH place AS (
@@ -11,6 +11,9 @@ WITH place AS (
     UNION SELECT cluster, node, '' FROM device
     UNION SELECT cluster, '', '' FROM allocation
     UNION SELECT cluster, '', coalesce(model, '') FROM allocation
+    -- a holding's model may also be its own or the one that was asked for
+    UNION SELECT cluster, '', model FROM allocation_device WHERE device_id IS NULL AND model IS NOT NULL
+    UNION SELECT cluster, '', req_model FROM job WHERE req_model IS NOT NULL
     UNION SELECT cluster, '', '' FROM inventory
     UNION SELECT cluster, '', '' FROM device
 ),

@@ -1,6 +1,6 @@
 -- Runs of one job: a later record of a raw id is the same job if the run before it ended REQUEUED, PREEMPTED or
 -- NODE_FAIL and it was submitted not before that end, or if Slurm says so (OriginalSLUID). Otherwise the id was
--- used again, and it is another job.
+-- used again, and it is another job. Runs of one record (one submit) are one job in any case.
 -- grain: run. key: allocation_id
 -- inputs: run_now
 -- parameters: none
@@ -8,6 +8,7 @@
 WITH ordered AS (
     SELECT allocation_id, job_id, cluster, job_raw, submit_ms, start_ms,
         CASE
+            WHEN job_id = lag(job_id) OVER runs THEN 0
             WHEN original_sluid IS NOT NULL
                 AND original_sluid = lag(coalesce(original_sluid, sluid)) OVER runs THEN 0
             WHEN lag(state) OVER runs IN ('REQUEUED', 'PREEMPTED', 'NODE_FAIL')

@@ -80,6 +80,10 @@ spread AS (
 )
 SELECT cluster, cell, place_node, place_model, known, holder, model, from_ms, to_ms, granted_ms, covered_ms,
     held_ms - granted_ms AS conflict_ms, mem_peak_bytes,
-    CASE WHEN all_ms = 0 THEN 0 ELSE capped_ms * upto_ms / all_ms - capped_ms * before_ms / all_ms END AS busy_ms,
+    -- a run of thousands of cards: ms x ms is beyond 64 bits
+    CASE WHEN all_ms = 0 THEN 0 ELSE
+        CAST((CAST(capped_ms AS DECIMAL(38, 0)) * upto_ms - (CAST(capped_ms AS DECIMAL(38, 0)) * upto_ms) % all_ms) / all_ms AS BIGINT)
+        - CAST((CAST(capped_ms AS DECIMAL(38, 0)) * before_ms - (CAST(capped_ms AS DECIMAL(38, 0)) * before_ms) % all_ms) / all_ms
+            AS BIGINT) END AS busy_ms,
     CASE WHEN place = 1 THEN ran_ms - capped_ms ELSE 0 END AS over_share_ms
 FROM spread

@@ -42,7 +42,8 @@ SELECT s.holder, s.team, s.cost_center, s.pool, s.tier, s.model, s.task_type, s.
     CASE WHEN s.place = 1 AND d.measured AND d.named >= r.gpu_count THEN CAST(d.used AS BIGINT) END AS gpus_used,
     CASE WHEN s.place = 1 AND d.measured AND d.named >= r.gpu_count THEN r.gpu_count END AS gpus_judged,
     CASE WHEN s.place = 1 AND d.mem_peak_bytes IS NOT NULL
-        THEN coalesce(r.gpu_mem_bytes, d.card_bytes * (r.gpu_units / 1000) / 72072) END AS gpu_mem_quota_bytes,
+        THEN coalesce(r.gpu_mem_bytes, CAST((CAST(d.card_bytes AS DECIMAL(38, 0)) * r.gpu_units
+            - (CAST(d.card_bytes AS DECIMAL(38, 0)) * r.gpu_units) % 72072000) / 72072000 AS BIGINT)) END AS gpu_mem_quota_bytes,
     CASE WHEN s.place = 1 THEN d.mem_peak_bytes END AS gpu_mem_peak_bytes,
     CASE WHEN s.place = 1 AND r.time_limit_ms IS NOT NULL THEN r.time_limit_ms END AS time_limit_ms,
     CASE WHEN s.place = 1 AND r.time_limit_ms IS NOT NULL THEN r.end_ms - r.start_ms END AS run_ms,
