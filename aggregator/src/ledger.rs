@@ -238,6 +238,7 @@ async fn failures(engine: &Engine, all: (i32, i32), wanted: &BTreeSet<i32>) -> R
     let first = wanted.first().copied().unwrap_or(all.0);
     let from = (first - FAILURE_DAYS).max(all.0 - 1);
     let params = Params::from([("day_from", int(from)), ("day_to", int(all.1 + 2))]);
+    engine.step("ledger/20_boot_offset", &params).await?;
     engine.step("ledger/13_failure", &params).await?;
     Ok(())
 }

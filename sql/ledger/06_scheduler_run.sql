@@ -1,6 +1,6 @@
 -- Facts of every run that a scheduler (or a job table) recorded. The components of a het job are one job.
--- prev_end_ms: end of the run before it with the same hint; a tick that begins after it and reaches into this run
--- is this run's.
+-- prev_end_ms: end of the runs before it with the same hint; a tick that begins after it and reaches into this run
+-- is this run's. A run without length (ended as it began) takes no tick.
 -- grain: run. key: holder
 -- inputs: run_now, job_now, chain, task_of
 -- parameters: none
@@ -26,7 +26,9 @@ SELECT r.allocation_id AS holder,
     r.gpu_units, r.gpu_count, r.node_count, r.cpus, r.mem_bytes, r.gpu_mem_bytes,
     j.req_gpu_units, j.req_mem_bytes, j.req_gpu_mem_bytes, j.time_limit_ms, r.nodes, r.source,
     r.hint_id,
-    coalesce(lag(r.end_ms) OVER (PARTITION BY r.hint_id ORDER BY r.start_ms, r.allocation_id), 0) AS prev_end_ms
+    coalesce(max(CASE WHEN r.end_ms > r.start_ms THEN r.end_ms END) OVER (
+        PARTITION BY r.hint_id ORDER BY r.start_ms, r.allocation_id
+        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS prev_end_ms
 FROM run_now r
 JOIN chain c ON c.allocation_id = r.allocation_id
 LEFT JOIN leader l ON l.allocation_id = r.allocation_id

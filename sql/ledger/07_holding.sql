@@ -1,8 +1,9 @@
--- What scheduler runs hold, by the newest reading of each holding, clipped to the run: a named device (the best
--- evidence for it only), or GPUs on a node or cluster that nobody named. Of the latter, what is named is taken off.
+-- What scheduler runs hold, by the newest reading of each holding, clipped to the run and to the as-of: a named device
+-- (the best evidence for it only), or GPUs on a node or cluster that nobody named. Of the latter, what is named is taken
+-- off.
 -- evidence_rank: 1 kubelet or cgroup, 2 gres, 3 process; holders of a card are served in that order.
 -- grain: run x device (or node) x interval
--- inputs: allocation_device, scheduler_run
+-- inputs: allocation_device, scheduler_run, as_of
 -- parameters: none
 -- output: holding
 WITH newest AS (
@@ -10,16 +11,24 @@ WITH newest AS (
         row_number() OVER (PARTITION BY holding_id ORDER BY as_of_ms DESC, share_units DESC, to_ms DESC) AS place
     FROM allocation_device
 ),
-clipped AS (
+dated AS (
     SELECT h.allocation_id AS holder, h.cluster, h.node, h.device_id, h.instance_id, coalesce(h.model, r.model) AS model,
         h.share_units,
         CASE h.evidence WHEN 'kubelet' THEN 1 WHEN 'cgroup' THEN 1 WHEN 'gres' THEN 2 ELSE 3 END AS evidence_rank,
         r.start_ms,
         CASE WHEN h.from_ms > r.start_ms THEN h.from_ms ELSE r.start_ms END AS from_ms,
-        CASE WHEN h.to_ms < r.end_ms THEN h.to_ms ELSE r.end_ms END AS to_ms
+        CASE WHEN h.to_ms < r.end_ms THEN h.to_ms ELSE r.end_ms END AS end_ms,
+        a.as_of_ms
     FROM newest h
     JOIN scheduler_run r ON r.holder = h.allocation_id
+    JOIN as_of a ON a.cluster = h.cluster
     WHERE h.place = 1
+),
+clipped AS (
+    -- what is empty names nothing
+    SELECT d.*, CASE WHEN end_ms < as_of_ms THEN end_ms ELSE as_of_ms END AS to_ms
+    FROM dated d
+    WHERE from_ms < CASE WHEN end_ms < as_of_ms THEN end_ms ELSE as_of_ms END
 ),
 best AS (
     SELECT holder, device_id, min(evidence_rank) AS evidence_rank
@@ -56,7 +65,6 @@ complete AS (
 )
 SELECT holder, cluster, node, device_id, instance_id, model, share_units, evidence_rank, start_ms, from_ms, to_ms
 FROM named
-WHERE to_ms > from_ms
 UNION ALL
 SELECT c.holder, c.cluster, c.node, c.device_id, c.instance_id, c.model,
     c.share_units - CASE WHEN c.node IS NULL THEN coalesce(a.units, 0) ELSE coalesce(o.units, 0) END,
@@ -65,5 +73,5 @@ FROM clipped c
 LEFT JOIN named_on o ON o.holder = c.holder AND o.node = c.node
 LEFT JOIN named_all a ON a.holder = c.holder
 LEFT JOIN complete f ON f.holder = c.holder
-WHERE c.device_id IS NULL AND c.to_ms > c.from_ms AND f.holder IS NULL
+WHERE c.device_id IS NULL AND f.holder IS NULL
     AND c.share_units > CASE WHEN c.node IS NULL THEN coalesce(a.units, 0) ELSE coalesce(o.units, 0) END

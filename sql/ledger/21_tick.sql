@@ -24,7 +24,7 @@ placed AS (
             AS placed_ms
     FROM device_minute m
     JOIN physical p ON p.device_id = m.device_id
-    JOIN boot_offset o ON o.boot_id = m.boot_id
+    JOIN boot_offset o ON o.boot_id = m.boot_id AND o.day = m.day
     LEFT JOIN rows_in r ON r.device_id = m.device_id AND r.boot_id = m.boot_id AND r.seq = m.seq
     WHERE m.day >= CAST($day_from AS INT) AND m.day < CAST($day_to AS INT)
     UNION ALL

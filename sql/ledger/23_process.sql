@@ -9,7 +9,11 @@
 -- parameters: day_from INT, day_to INT
 -- output: process
 WITH bare AS (
-    SELECT DISTINCT device_id FROM device_span WHERE scheduler = 'none'
+    -- ticks of cards while their node had no scheduler
+    SELECT DISTINCT t.device_id, t.from_ms
+    FROM tick t
+    JOIN device_span d ON d.device_id = t.device_id AND d.scheduler = 'none'
+        AND d.from_ms < t.placed_ms + t.dur_ms AND d.to_ms > t.placed_ms
 ),
 session_type AS (
     SELECT sm_ppm, dram_ppm, tensor_ppm, from_ms, to_ms FROM task_weight WHERE task_type = 'unknown'
@@ -23,7 +27,8 @@ raw AS (
     JOIN process_minute p ON p.device_id = t.device_id AND p.boot_id = t.boot_id AND p.seq = t.seq
     LEFT JOIN scheduler_run r ON r.hint_id = p.hint_id
         AND r.start_ms < t.placed_ms + t.dur_ms AND r.end_ms > t.placed_ms AND r.prev_end_ms <= t.placed_ms
-    LEFT JOIN bare b ON b.device_id = t.device_id
+        AND r.end_ms > r.start_ms
+    LEFT JOIN bare b ON b.device_id = t.device_id AND b.from_ms = t.from_ms
     WHERE t.healthy AND p.day >= CAST($day_from AS INT) AND p.day < CAST($day_to AS INT)
 ),
 sampled AS (

@@ -11,19 +11,20 @@ WITH known AS (
     WHERE from_ms < CAST($hi_ms AS BIGINT) AND to_ms > CAST($lo_ms AS BIGINT)
 ),
 fact AS (
-    -- kind: 1 down, 2 up, 3 failed
-    SELECT f.device_id, 3 AS kind, f.from_ms, f.to_ms FROM failure f
+    -- kind: 1 down, 2 up, 3 failed; a node's state is the card's only while it is in that node
+    SELECT f.device_id, 3 AS kind, f.from_ms, f.to_ms, CAST($lo_ms AS BIGINT) AS in_from_ms,
+        CAST($hi_ms AS BIGINT) AS in_to_ms
+    FROM failure f
     WHERE f.from_ms < CAST($hi_ms AS BIGINT) AND f.to_ms > CAST($lo_ms AS BIGINT)
     UNION ALL
-    SELECT DISTINCT k.device_id, CASE WHEN n.down THEN 1 ELSE 2 END, n.from_ms, n.to_ms
+    SELECT k.device_id, CASE WHEN n.down THEN 1 ELSE 2 END, n.from_ms, n.to_ms, k.from_ms, k.to_ms
     FROM node_span n
-    JOIN known k ON k.cluster = n.cluster AND k.node = n.node
-    WHERE n.from_ms < CAST($hi_ms AS BIGINT) AND n.to_ms > CAST($lo_ms AS BIGINT)
+    JOIN known k ON k.cluster = n.cluster AND k.node = n.node AND n.from_ms < k.to_ms AND n.to_ms > k.from_ms
 ),
 fact_in AS (
     SELECT device_id, kind,
-        CASE WHEN from_ms > CAST($lo_ms AS BIGINT) THEN from_ms ELSE CAST($lo_ms AS BIGINT) END AS from_ms,
-        CASE WHEN to_ms < CAST($hi_ms AS BIGINT) THEN to_ms ELSE CAST($hi_ms AS BIGINT) END AS to_ms
+        CASE WHEN from_ms > in_from_ms THEN from_ms ELSE in_from_ms END AS from_ms,
+        CASE WHEN to_ms < in_to_ms THEN to_ms ELSE in_to_ms END AS to_ms
     FROM fact
 ),
 edge AS (

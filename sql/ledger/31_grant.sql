@@ -1,14 +1,23 @@
 -- Who gets how much of the card in each interval: holders in order of evidence, later start, id; each gets its share or
--- what is left. Sessions of a host share equally (the first ones get the odd units). Foreign use gets the card only
+-- what is left. Several instances of one card held by one run are one holding; one that was named twice counts once.
+-- Sessions of a host share equally (the first ones get the odd units). Foreign use gets the card only
 -- where nobody holds any of it. What is not granted is `over_units`: it never lowers another holder.
 -- grain: device x interval x holder. key: device_id, from_ms, holder. units: share units. invariants: L4
 -- inputs: interval_fact, holder
 -- parameters: none
 -- output: granted
-WITH at AS (
-    SELECT i.device_id, i.from_ms, i.to_ms, i.failed, h.holder, h.kind, h.evidence_rank, h.start_ms, h.share_units
+WITH instance AS (
+    SELECT i.device_id, i.from_ms, i.to_ms, i.failed, h.holder, h.kind, h.evidence_rank, h.start_ms,
+        max(h.share_units) AS share_units
     FROM interval_fact i
     JOIN holder h ON h.device_id = i.device_id AND h.from_ms <= i.from_ms AND h.to_ms >= i.to_ms
+    GROUP BY i.device_id, i.from_ms, i.to_ms, i.failed, h.holder, h.kind, h.evidence_rank, h.start_ms, h.instance_id
+),
+at AS (
+    SELECT device_id, from_ms, to_ms, failed, holder, kind, evidence_rank, start_ms,
+        CAST(sum(share_units) AS BIGINT) AS share_units
+    FROM instance
+    GROUP BY device_id, from_ms, to_ms, failed, holder, kind, evidence_rank, start_ms
 ),
 shared AS (
     SELECT *,

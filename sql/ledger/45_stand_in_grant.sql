@@ -29,7 +29,7 @@ served AS (
     SELECT h.*, c.capacity_ms, c.healthy_ms,
         c.capacity_ms - coalesce(sum(h.held_ms) OVER (
             PARTITION BY h.cluster, h.cell, h.place_node, h.place_model
-            ORDER BY h.start_ms DESC, h.holder, h.from_ms
+            ORDER BY h.start_ms DESC, h.holder, h.from_ms, h.to_ms
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS left_ms
     FROM held h
     LEFT JOIN capacity c ON h.known AND c.cluster = h.cluster AND c.place_node = h.place_node AND c.cell = h.cell

@@ -1,3 +1,5 @@
 //! Integration tests.
 
+mod oracle;
 mod slt;
+mod worlds;

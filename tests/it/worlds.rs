@@ -10,6 +10,9 @@ mod reference;
 mod rng;
 mod runs;
 
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
 use chrono_tz::Tz;
 use gpuledger_schema::unit::CELL_MS;
 use gpuledger_schema::window::{self, Window};
@@ -30,7 +33,7 @@ const MIDNIGHTS: &[(&str, &str)] = &[
 ];
 
 /// Worlds that share a lake: they must not touch each other, and a build plans its statements once.
-const SHARED: usize = 4;
+const SHARED: u64 = 4;
 
 /// Seeds of this run.
 fn seeds() -> Vec<u64> {
@@ -61,16 +64,30 @@ async fn settled(group: u64, worlds: &mut [World]) -> Site {
     site
 }
 
-/// The first rows in which two ledgers differ.
+/// Rows in which two ledgers differ: both where there are two, with only the fields that differ.
 fn differences(sql: &[Line], oracle: &[Line]) -> Vec<String> {
-    let only = |a: &[Line], b: &[Line], name: &str| -> Vec<(i64, i64, i64, i64, String)> {
-        let missing = a.iter().filter(|l| !b.contains(l));
-        missing.map(|l| (l.unit, l.cell, l.from, l.holder, format!("{name} {l:?}"))).collect()
+    type Key = (i64, i64, i64, i64);
+    let keyed = |lines: &[Line]| -> BTreeMap<Key, Vec<String>> {
+        let mut out: BTreeMap<Key, Vec<String>> = BTreeMap::new();
+        for l in lines {
+            out.entry((l.unit, l.cell, l.from, l.holder)).or_default().push(format!("{l:?}"));
+        }
+        out
     };
-    let mut out = only(sql, oracle, "sql   ");
-    out.extend(only(oracle, sql, "oracle"));
-    out.sort();
-    out.into_iter().map(|d| d.4).collect()
+    let (a, b) = (keyed(sql), keyed(oracle));
+    let mut out = Vec::new();
+    for key in a.keys().chain(b.keys().filter(|k| !a.contains_key(k))) {
+        match (a.get(key).map(Vec::as_slice), b.get(key).map(Vec::as_slice)) {
+            (Some(x), Some(y)) if x == y => {}
+            (Some([x]), Some([y])) => {
+                let fields = x.split(", ").zip(y.split(", ")).filter(|(x, y)| x != y);
+                let shown: Vec<String> = fields.map(|(x, y)| format!("{x} (oracle {y})")).collect();
+                out.push(format!("{key:?}: {}", shown.join("; ")));
+            }
+            (x, y) => out.push(format!("{key:?}: sql {x:?}\n    oracle {y:?}")),
+        }
+    }
+    out
 }
 
 async fn compare(group: u64, seeds: &[u64]) -> Vec<String> {
@@ -108,22 +125,28 @@ async fn compare(group: u64, seeds: &[u64]) -> Vec<String> {
     failures
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn worlds_sql_and_oracle_agree_on_every_row_and_every_charge() {
-    let mut running = Vec::new();
-    let all = seeds();
-    let groups: std::collections::BTreeSet<u64> = all.iter().map(|s| s / SHARED as u64).collect();
-    for group in groups {
-        let seeds: Vec<u64> = all.iter().copied().filter(|s| s / SHARED as u64 == group).collect();
-        running.push((group, seeds));
+#[test]
+fn worlds_sql_and_oracle_agree_on_every_row_and_every_charge() {
+    let mut groups: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for seed in seeds() {
+        groups.entry(seed / SHARED).or_default().push(seed);
     }
-    let mut failures = Vec::new();
-    for two in running.chunks(2) {
-        let tasks: Vec<_> = two.iter().cloned().map(|(g, seeds)| tokio::spawn(async move { compare(g, &seeds).await })).collect();
-        for t in tasks {
-            failures.extend(t.await.expect("a comparison"));
+    let waiting = Mutex::new(groups.into_iter().collect::<Vec<_>>());
+    let failures = Mutex::new(Vec::new());
+    let work = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        loop {
+            let Some((group, seeds)) = waiting.lock().expect("a list").pop() else { return };
+            let found = runtime.block_on(compare(group, &seeds));
+            failures.lock().expect("a list").extend(found);
         }
-    }
+    };
+    std::thread::scope(|s| {
+        for _ in 0..2 {
+            s.spawn(work);
+        }
+    });
+    let failures = failures.into_inner().expect("a list");
     assert!(failures.is_empty(), "{} worlds differ\n{}", failures.len(), failures.join("\n\n"));
 }
 
@@ -144,8 +167,7 @@ async fn worlds_l6_shuffled_split_and_doubled_segments_give_the_same_ledger() {
     plain.build(2).await;
     let wanted = ledger_of(&plain, 2).await;
     let mut rng = Rng::new(6);
-    let mut pieces: Vec<_> =
-        worlds.iter().flat_map(|w| drive::segments(&w.facts, &w.cluster, &mut rng, 9)).collect();
+    let mut pieces: Vec<_> = worlds.iter().flat_map(|w| drive::segments(&w.facts, &w.cluster, &mut rng, 9)).collect();
     rng.shuffle(&mut pieces);
     let split = Site::new();
     for part in pieces.chunks(pieces.len() / 3 + 1) {
@@ -165,8 +187,7 @@ async fn worlds_a_ledger_built_in_steps_is_the_one_built_at_once() {
     plain.build(2).await;
     let wanted = ledger_of(&plain, 2).await;
     let mut rng = Rng::new(7);
-    let mut pieces: Vec<_> =
-        worlds.iter().flat_map(|w| drive::segments(&w.facts, &w.cluster, &mut rng, 20)).collect();
+    let mut pieces: Vec<_> = worlds.iter().flat_map(|w| drive::segments(&w.facts, &w.cluster, &mut rng, 20)).collect();
     rng.shuffle(&mut pieces);
     let steps = Site::new();
     for part in pieces.chunks(pieces.len() / 3 + 1) {

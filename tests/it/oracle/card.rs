@@ -262,7 +262,8 @@ impl Sheet {
         self.base = base;
         self.dated.fill(0);
         self.tick.fill(NONE);
-        let inside = |from: i64, to: i64| ((from - base).clamp(0, CELL_MS) as usize)..((to - base).clamp(0, CELL_MS) as usize);
+        let inside =
+            |from: i64, to: i64| ((from - base).clamp(0, CELL_MS) as usize)..((to - base).clamp(0, CELL_MS) as usize);
         for (i, (_, from, to)) in dated.iter().enumerate() {
             for ms in &mut self.dated[inside(*from, *to)] {
                 *ms |= 1 << i;

@@ -61,7 +61,9 @@ impl Asked<'_> {
         let any = o.value == "*";
         let foreign = w.kind == "foreign";
         let named = match o.kind.as_str() {
-            "label" => has_label(w.labels.as_ref(), &o.value).then(|| o.value.split('=').nth(1).unwrap_or_default().to_owned()),
+            "label" => {
+                has_label(w.labels.as_ref(), &o.value).then(|| o.value.split('=').nth(1).unwrap_or_default().to_owned())
+            }
             "account" if foreign => (o.value == "foreign").then(|| o.value.clone()),
             "account" => w.account.clone().filter(|a| any || *a == o.value),
             _ if foreign => None,

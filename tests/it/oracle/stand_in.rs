@@ -98,7 +98,8 @@ pub(super) fn stand_ins(
             cards: cards.iter().filter(|c| c.at.iter().any(|a| a.0 == *name)).collect(),
         };
         let unnamed: Vec<&Unnamed> = holdings.unnamed.iter().filter(|u| u.cluster == *name).collect();
-        let spans = unnamed.iter().map(|u| (u.from, u.to)).chain(cluster.inventory.iter().map(|(i, to)| (i.from_ms, *to)));
+        let spans =
+            unnamed.iter().map(|u| (u.from, u.to)).chain(cluster.inventory.iter().map(|(i, to)| (i.from_ms, *to)));
         let Some((first, last)) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { continue };
         for cell in cell_of(first)..=cell_of(last - 1) {
             cluster.cell(cell, &unnamed, &mut out);
@@ -180,7 +181,8 @@ impl Cluster<'_> {
         let mut found: BTreeMap<String, Capacity> = BTreeMap::new();
         let nodes: BTreeSet<&str> = self.inventory.iter().map(|(i, _)| i.node.as_deref().unwrap_or_default()).collect();
         for node in &nodes {
-            let stands_for = |v: &Version| if nodes.contains(v.node.as_str()) { v.node == *node } else { node.is_empty() };
+            let stands_for =
+                |v: &Version| if nodes.contains(v.node.as_str()) { v.node == *node } else { node.is_empty() };
             let mut now = (u64::MAX, 0, 0, 0);
             for ms in base..base + CELL_MS {
                 let bits = self.bits(ms, node);
@@ -314,14 +316,8 @@ fn nobody(card: &CardCell) -> Option<Capacity> {
     let mut out: Option<Capacity> = None;
     let mut healthy = 0;
     for (p, c) in card.parts.iter().zip(settle(card)).filter(|(p, _)| p.holder == 0) {
-        let part = Capacity {
-            from: p.from,
-            to: p.to,
-            unallocated: c[2],
-            unavailable: c[3],
-            unobserved: c[4],
-            healthy: 0,
-        };
+        let part =
+            Capacity { from: p.from, to: p.to, unallocated: c[2], unavailable: c[3], unobserved: c[4], healthy: 0 };
         Capacity::add(&mut out, &part);
         healthy += if p.failed || p.down { 0 } else { p.units * p.ok };
     }
@@ -363,5 +359,14 @@ fn rest(c: &Capacity, taken: i64, unit: i64, cell: i64) -> Option<Line> {
         (i128::from(rest - unavailable) * i128::from(c.unallocated) / i128::from(open)) as i64
     };
     let unobserved = rest - unavailable - unallocated;
-    (rest > 0).then(|| Line { unit, cell, from: c.from, to: c.to, unallocated, unavailable, unobserved, ..Line::default() })
+    (rest > 0).then(|| Line {
+        unit,
+        cell,
+        from: c.from,
+        to: c.to,
+        unallocated,
+        unavailable,
+        unobserved,
+        ..Line::default()
+    })
 }

@@ -91,9 +91,8 @@ fn offset(facts: &Facts, row: &DeviceMinuteRow) -> i64 {
 
 /// Whose a process row is.
 fn owner(row: &ProcessMinuteRow, start: i64, dur: i64, bare: bool, runs: &BTreeMap<i64, Run>) -> i64 {
-    let touched = runs.values().filter(|r| {
-        r.row.hint_id == row.hint_id && (start..start + dur).any_overlap(r.start, r.end)
-    });
+    let touched =
+        runs.values().filter(|r| r.row.hint_id == row.hint_id && (start..start + dur).any_overlap(r.start, r.end));
     match touched.min_by_key(|r| r.start) {
         Some(run) => run.row.allocation_id,
         None if bare => row.hint_id,
@@ -113,9 +112,8 @@ impl Overlap for std::ops::Range<i64> {
 
 /// Composite and its basis (1 gpu, 2 sm, 3 sm+dram, 4 sm+dram+tensor) of a process row.
 fn composite(facts: &Facts, row: &ProcessMinuteRow, task: &str, start: i64, dur: i64) -> (Option<i64>, usize) {
-    let valid = facts.weight.iter().find(|w| {
-        w.task_type == task && w.from_ms <= start && w.to_ms.is_none_or(|to| start < to)
-    });
+    let valid =
+        facts.weight.iter().find(|w| w.task_type == task && w.from_ms <= start && w.to_ms.is_none_or(|to| start < to));
     let w = valid.expect("weights cover all time");
     let sm = row.sm_ppm.or(row.busy_ms.map(|b| b * PPM / dur));
     let (mut sum, mut weights) = (0, 0);

@@ -73,7 +73,12 @@ pub(super) fn task_type(facts: &Facts, run: &AllocationRow, job: Option<&JobRow>
 }
 
 /// Everybody who stands in a row.
-pub(super) fn who(facts: &Facts, runs: &BTreeMap<i64, Run>, versions: &[Version], lines: &[Line]) -> BTreeMap<i64, Who> {
+pub(super) fn who(
+    facts: &Facts,
+    runs: &BTreeMap<i64, Run>,
+    versions: &[Version],
+    lines: &[Line],
+) -> BTreeMap<i64, Who> {
     let mut out = BTreeMap::new();
     for l in lines.iter().filter(|l| l.holder != 0) {
         if out.contains_key(&l.holder) {

@@ -196,7 +196,14 @@ fn processes(
     out
 }
 
-fn process(m: &mut Maker, d: &DeviceMinuteRow, hint: i64, user: &str, instance: Option<i64>, pid: i64) -> ProcessMinuteRow {
+fn process(
+    m: &mut Maker,
+    d: &DeviceMinuteRow,
+    hint: i64,
+    user: &str,
+    instance: Option<i64>,
+    pid: i64,
+) -> ProcessMinuteRow {
     let busy_ms = match m.rng.range(0, 100) {
         0..7 => None,
         7..30 => Some(0),

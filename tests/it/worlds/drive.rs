@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono_tz::Tz;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int32Array, Int64Array, RecordBatch};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use gpuledger_aggregator::engine::{Engine, Params, bigint, int};
 use gpuledger_aggregator::lake::{Build, Cut, Lake};
 use gpuledger_aggregator::{ingest, ledger, reference};
@@ -168,8 +168,10 @@ pub(super) async fn usage(engine: &Engine) -> BTreeMap<String, Vec<Line>> {
 
 fn calendar(engine: &Engine, window: Window, zone: Tz) {
     let rows = window::calendar(window, zone);
-    let long = |f: fn(&window::CalendarRow) -> i64| -> ArrayRef { Arc::new(rows.iter().map(f).collect::<Int64Array>()) };
-    let short = |f: fn(&window::CalendarRow) -> i32| -> ArrayRef { Arc::new(rows.iter().map(f).collect::<Int32Array>()) };
+    let long =
+        |f: fn(&window::CalendarRow) -> i64| -> ArrayRef { Arc::new(rows.iter().map(f).collect::<Int64Array>()) };
+    let short =
+        |f: fn(&window::CalendarRow) -> i32| -> ArrayRef { Arc::new(rows.iter().map(f).collect::<Int32Array>()) };
     let schema = Arc::new(Schema::new(vec![
         Field::new("cell", DataType::Int64, false),
         Field::new("day", DataType::Int32, false),

@@ -42,8 +42,6 @@ pub(super) struct Card {
 pub(crate) struct World {
     pub(crate) seed: u64,
     pub(crate) cluster: String,
-    pub(crate) from: i64,
-    pub(crate) as_of: i64,
     pub(crate) facts: Facts,
     /// Lines of `inventory.csv`.
     pub(crate) inventory: Vec<String>,
@@ -81,7 +79,7 @@ pub(crate) fn world(seed: u64, midnight: i64) -> World {
     if m.rng.chance(30) {
         runs::accounting_only(&mut m);
     }
-    World { seed, cluster, from, as_of, facts: m.facts, inventory: m.inventory }
+    World { seed, cluster, facts: m.facts, inventory: m.inventory }
 }
 
 impl Maker {
@@ -217,7 +215,11 @@ impl Maker {
         let model = self.rng.pick(&["H200", "A100", "L40S"]);
         let (gpus, up) = (self.rng.range(1, 6), self.rng.pick(&["true", "false"]));
         let from = super::reference::iso(self.from + self.rng.range(-20 * MINUTE, 30 * MINUTE));
-        let to = if self.rng.chance(25) { super::reference::iso(self.as_of - self.rng.range(1, 10 * MINUTE)) } else { String::new() };
+        let to = if self.rng.chance(25) {
+            super::reference::iso(self.as_of - self.rng.range(1, 10 * MINUTE))
+        } else {
+            String::new()
+        };
         self.inventory.push(format!("{},{node},{model},{gpus},80,,,{up},{from},{to}", self.cluster));
         if self.rng.chance(30) {
             let from = super::reference::iso(self.from);

@@ -37,18 +37,18 @@ fn csv(table: ReferenceTable, rng: &mut Rng, midnight: i64, worlds: &[World]) ->
             format!("pool-b,,n?,infer,,{begin},"),
             format!("pool-c,,,,B300,{a},"),
         ],
-        ReferenceTable::Tiers => vec![
-            format!("big,*200,,,,{a},"),
-            format!("small,A*,70,90,,{begin},{b}"),
-            format!("mid,A100,,,,{b},"),
-        ],
+        ReferenceTable::Tiers => {
+            vec![format!("big,*200,,,,{a},"), format!("small,A*,70,90,,{begin},{b}"), format!("mid,A100,,,,{b},")]
+        }
         ReferenceTable::Rules => vec![
             format!("10,,infer,,,,,,infer,{begin},"),
             format!("20,,,,,project=x,,,finetune,{begin},{a}"),
             format!("30,,,,physics,,,train*,train,{begin},"),
             format!("40,,,,,,,eval-?,eval,{b},"),
         ],
-        ReferenceTable::Weights => vec![format!("train,25,60,15,{a},"), format!("unknown,100,50,0,{b},{}", iso(midnight + 40 * MINUTE))],
+        ReferenceTable::Weights => {
+            vec![format!("train,25,60,15,{a},"), format!("unknown,100,50,0,{b},{}", iso(midnight + 40 * MINUTE))]
+        }
         ReferenceTable::Quotas => Vec::new(),
     };
     if lines.is_empty() {

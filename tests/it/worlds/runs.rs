@@ -41,7 +41,8 @@ pub(super) fn of_node(m: &mut Maker, node: &Node) {
         match node.flavor {
             Flavor::Named => named(m, node, &raw),
             _ => {
-                let place = m.rng.pick(&[node.name.as_str(), &node.name, &node.name, &node.name, "", "ghost"]).to_owned();
+                let place =
+                    m.rng.pick(&[node.name.as_str(), &node.name, &node.name, &node.name, "", "ghost"]).to_owned();
                 counted(m, &place, &raw);
                 let on = node.cards.iter().map(|c| c.id).collect();
                 if let Some(run) = m.runs.last_mut() {
@@ -75,7 +76,8 @@ fn named(m: &mut Maker, node: &Node, raw: &str) {
             run = m.run(&raw, again, length, &node.name, 1);
             hold_named(m, node, &run);
             if length.is_some() && again + 1 < m.as_of {
-                let run = m.run(&raw, again + 1 + m.rng.range(0, 40_000), None, &node.name, 1);
+                let third = again + 1 + m.rng.range(0, 40_000);
+                let run = m.run(&raw, third, None, &node.name, 1);
                 hold_named(m, node, &run);
             }
         }
@@ -318,7 +320,8 @@ impl Maker {
             return;
         }
         if self.rng.chance(15) {
-            let older = AllocationDeviceRow { as_of_ms: self.as_of - MINUTE, to_ms: Some(run.start + 1), ..row.clone() };
+            let older =
+                AllocationDeviceRow { as_of_ms: self.as_of - MINUTE, to_ms: Some(run.start + 1), ..row.clone() };
             self.facts.allocation_device.push(older);
         }
         self.facts.allocation_device.push(row);
