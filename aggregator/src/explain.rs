@@ -93,6 +93,11 @@ pub async fn explain(
     if depth.minutes {
         add("minutes as written", engine.run("read/65_explain_minutes", &days).await?)?;
     }
+    sections.push(Section {
+        heading: "made from (versions of the lake's tables; `rate` and `owner` are the reference tables)".to_owned(),
+        header: vec!["table".to_owned(), "version".to_owned()],
+        rows: reader.versions().into_iter().map(|(table, version)| vec![table, version]).collect(),
+    });
     Ok(Told { sections })
 }
 
@@ -192,10 +197,11 @@ impl Answer {
         Ok(out)
     }
 
-    /// Comma-separated with a header.
+    /// Comma-separated with a header, also where there are no rows.
     pub fn csv(&self) -> Result<Vec<u8>, ArrowError> {
         let mut out = Vec::new();
         let mut writer = datafusion::arrow::csv::WriterBuilder::new().with_header(true).build(&mut out);
+        writer.write(&RecordBatch::new_empty(std::sync::Arc::clone(&self.schema)))?;
         for batch in &self.rows {
             writer.write(batch)?;
         }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use gpuledger_aggregator::report::ReportError;
+
 /// How a command that did not fail ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -50,5 +52,8 @@ pub(crate) fn usage(text: impl Into<String>) -> anyhow::Error {
 
 /// The exit code of an error.
 pub(crate) fn code_of(e: &anyhow::Error) -> u8 {
-    if e.chain().any(|c| c.is::<Usage>()) { Outcome::WRONG_USAGE } else { 1 }
+    let asked_wrongly = |c: &(dyn std::error::Error + 'static)| {
+        c.is::<Usage>() || matches!(c.downcast_ref(), Some(ReportError::Dimension(_)))
+    };
+    if e.chain().any(asked_wrongly) { Outcome::WRONG_USAGE } else { 1 }
 }
