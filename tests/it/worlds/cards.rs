@@ -59,7 +59,7 @@ pub(super) fn minutes(m: &mut Maker, node: &Node) {
                 one(m, node, card, &sessions, Boot { seq, ..boot_now }, again);
             }
             let hole = if m.rng.chance(3) { m.rng.range(MINUTE, 14 * MINUTE) } else { 0 };
-            at += dur + hole;
+            at += dur + hole + (m.scale - 1) * MINUTE;
         }
     }
 }

@@ -107,6 +107,24 @@ pub(super) fn segments(facts: &Facts, writer: &str, rng: &mut Rng, chunk: i64) -
     out
 }
 
+/// What is first known on a UTC day: ticks of it, runs that start in it; everything else with its own start.
+pub(super) fn of_day(all: &Facts, day: i64) -> Facts {
+    let on = |ms: i64| day_of(ms) == day;
+    let started: Vec<i64> = all.allocation.iter().filter(|a| on(a.start_ms)).map(|a| a.allocation_id).collect();
+    let asked: Vec<i64> = all.allocation.iter().filter(|a| on(a.start_ms)).map(|a| a.job_id).collect();
+    let mut out = all.clone();
+    out.device.retain(|d| on(d.first_seen_ms));
+    out.device_minute.retain(|m| i64::from(m.day) == day);
+    out.process_minute.retain(|m| i64::from(m.day) == day);
+    out.job.retain(|j| asked.contains(&j.job_id));
+    out.allocation.retain(|a| on(a.start_ms));
+    out.allocation_device.retain(|h| started.contains(&h.allocation_id));
+    out.job_average.retain(|a| started.contains(&a.allocation_id));
+    out.node_state.retain(|s| on(s.from_ms));
+    out.reading.retain(|r| on(r.to_ms));
+    out
+}
+
 /// Rows of a query; every column as text, absent as None.
 pub(super) async fn rows(engine: &Engine, sql: &str) -> Vec<Vec<Option<String>>> {
     let frame = engine.context().sql(sql).await.unwrap_or_else(|e| panic!("{e}: {sql}"));

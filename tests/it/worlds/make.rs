@@ -53,6 +53,7 @@ pub(super) struct Maker {
     pub(super) cluster: String,
     pub(super) from: i64,
     pub(super) as_of: i64,
+    pub(super) scale: i64,
     pub(super) facts: Facts,
     pub(super) runs: Vec<RunSpec>,
     pub(super) inventory: Vec<String>,
@@ -60,12 +61,18 @@ pub(super) struct Maker {
 
 /// The world of a seed around an instant.
 pub(crate) fn world(seed: u64, midnight: i64) -> World {
+    scaled(seed, midnight, 1)
+}
+
+/// The same over days: everything takes so many times as long, and ticks are so many times as rare.
+pub(crate) fn scaled(seed: u64, midnight: i64, scale: i64) -> World {
     let mut rng = Rng::new(seed);
-    let from = midnight - rng.range(20 * MINUTE, 65 * MINUTE);
-    let as_of = midnight + rng.range(15 * MINUTE, 50 * MINUTE);
+    let from = midnight - rng.range(20 * MINUTE, 65 * MINUTE) * scale;
+    let as_of = midnight + rng.range(15 * MINUTE, 50 * MINUTE) * scale;
     let cluster = format!("w{seed:04}");
     let facts = Facts::default();
-    let mut m = Maker { rng, cluster: cluster.clone(), from, as_of, facts, runs: Vec::new(), inventory: Vec::new() };
+    let mut m =
+        Maker { rng, scale, cluster: cluster.clone(), from, as_of, facts, runs: Vec::new(), inventory: Vec::new() };
     let count = m.rng.range(1, 3);
     for n in 1..=count {
         let flavor = m.rng.pick(&[Flavor::Named, Flavor::Named, Flavor::Bare, Flavor::Counted]);
@@ -169,7 +176,7 @@ impl Maker {
     pub(super) fn states(&mut self, node: &str) {
         let mut at = self.from - self.rng.range(0, 30 * MINUTE);
         while at < self.as_of {
-            let to = at + self.rng.range(MINUTE, 60 * MINUTE);
+            let to = at + self.rng.range(MINUTE, 60 * MINUTE) * self.scale;
             let state = self.rng.pick(&["up", "up", "up", "", "", "drained", "down", "maintenance"]);
             if !state.is_empty() {
                 let open = to >= self.as_of && self.rng.chance(50);

@@ -174,7 +174,7 @@ impl Maker {
 
     /// A run with its request and its readings.
     fn run(&mut self, raw: &str, start: i64, length: Option<i64>, node: &str, gpus: i64) -> RunSpec {
-        let long = self.rng.pick(&[30_000, 10 * MINUTE, 40 * MINUTE, 40 * MINUTE]);
+        let long = self.rng.pick(&[30_000, 10 * MINUTE, 40 * MINUTE, 40 * MINUTE]) * self.scale;
         let end = start + length.unwrap_or_else(|| self.rng.range(1, long));
         let running = end >= self.as_of || (length.is_none() && self.rng.chance(10));
         let seen = if self.rng.chance(30) { self.rng.range(start, self.as_of) } else { self.as_of };
