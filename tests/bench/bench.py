@@ -1,0 +1,225 @@
+"""The measurements of BENCHMARKS.md; see `tests/bench/run`, which starts this.
+
+Everything is timed as a whole process, from its start to its end, with what the kernel says about its CPU time and its
+greatest resident size. Files are in the page cache: each run follows one that read them.
+"""
+
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import duckdb
+
+from duckdb_ledger import Lake
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BIN = os.environ["GPULEDGER_BIN"]
+RUNS = int(os.environ.get("GPULEDGER_BENCH_RUNS", "3"))
+GPUS = os.environ.get("GPULEDGER_BENCH_GPUS", "1000")
+DAYS = os.environ.get("GPULEDGER_BENCH_DAYS", "1 3").split()
+SHARED = Path(os.environ.get("GPULEDGER_SHARED", ROOT.parent / "shared"))
+DERIVED = ["usage", "session_day", "run", "unit"]
+
+
+class Took:
+    """What one process took."""
+
+    def __init__(self, command, work):
+        with open(work / "stdout", "wb") as out, open(work / "stderr", "wb") as err:
+            since = time.monotonic()
+            child = subprocess.Popen([str(c) for c in command], stdout=out, stderr=err)
+            _, status, usage = os.wait4(child.pid, 0)
+            self.wall = time.monotonic() - since
+        child.returncode = os.waitstatus_to_exitcode(status)
+        self.cpu = usage.ru_utime + usage.ru_stime
+        self.mib = usage.ru_maxrss / 1024
+        self.out = (work / "stdout").read_text()
+        if child.returncode:
+            raise SystemExit(f"{command} failed:\n{(work / 'stderr').read_text()}")
+
+
+class Median:
+    def __init__(self, runs):
+        self.wall = statistics.median(r.wall for r in runs)
+        self.cpu = statistics.median(r.cpu for r in runs)
+        self.mib = max(r.mib for r in runs)
+        self.spread = f"{min(r.wall for r in runs):.2f}-{max(r.wall for r in runs):.2f}"
+
+
+def row(*cells):
+    print("| " + " | ".join(str(c) for c in cells) + " |", flush=True)
+
+
+def head(*cells):
+    print()
+    row(*cells)
+    row(*["---"] + ["---:"] * (len(cells) - 1))
+
+
+HEAD = ("what", "rows", "wall, s", "CPU, s", "rows/s", "peak, MiB", "wall, least-greatest")
+
+
+def line(what, rows, m):
+    per = f"{rows / m.wall:,.0f}" if rows else ""
+    row(what, f"{rows:,}" if rows else "", f"{m.wall:.2f}", f"{m.cpu:.2f}", per, f"{m.mib:.0f}", m.spread)
+
+
+def ask(data, query, work):
+    return Took([BIN, "sql", "--data", data, "--format", "csv", query], work).out
+
+
+def count(data, table, work):
+    return int(ask(data, f"SELECT count(*) AS n FROM {table}", work).split()[1])
+
+
+def without_ledger(data):
+    """Takes the ledger away: what is built, and the tables it was built into."""
+    shutil.rmtree(data / "builds", ignore_errors=True)
+    for table in DERIVED:
+        shutil.rmtree(data / "tables" / table, ignore_errors=True)
+
+
+def both_engines(what, rows, data, config, work):
+    """The ledger by the program and by DuckDB, in turn, and whether they agree."""
+    columns, weights = work / "columns.csv", work / "weights.csv"
+    columns.write_text(ask(data, "SELECT table_name, column_name, data_type FROM information_schema.columns "
+                           "ORDER BY table_name, ordinal_position", work))
+    weights.write_text(ask(data, "SELECT * FROM task_weight", work))
+    duck = [sys.executable, HERE / "duckdb_ledger.py", data, "--columns", columns, "--weights", weights, "--out",
+            work / "duck"]
+    ours, theirs, inner = [], [], []
+    for _ in range(RUNS):
+        without_ledger(data)
+        ours.append(Took([BIN, "ingest", "--data", data, *config], work))
+        theirs.append(Took(duck, work))
+        inner.append(json.loads(theirs[-1].out.splitlines()[-1])["seconds"])
+    said = json.loads(Took([*duck, "--compare"], work).out.splitlines()[-1])
+    a, b = Median(ours), Median(theirs)
+    line(f"{what}: ledger, gpuledger", rows, a)
+    line(f"{what}: ledger, DuckDB {said['duckdb']} (its own clock: {statistics.median(inner):.2f} s)", rows, b)
+    agree = "; ".join(f"{t} {c['rows_in_lake']:,} rows, {c['only_here'] + c['only_in_lake']} differ"
+                      for t, c in said["compared"].items())
+    notes.append(f"{what}: gpuledger / DuckDB = {a.wall / b.wall:.2f} by wall clock, {a.cpu / b.cpu:.2f} by CPU time, "
+                 f"{a.mib / b.mib:.2f} by memory. Results: {agree}.")
+    return a
+
+
+def philly(work):
+    data, jobs = work / "philly", SHARED / "data/philly-vc-jobs/philly_jobs.csv.gz"
+    if not jobs.exists():
+        notes.append("philly: skipped, there is no data/philly-vc-jobs")
+        return
+    imported, first, again = [], [], []
+    report = [BIN, "report", "usage", "--data", data, "--month", "2017-11", "--zone", "UTC", "--by", "account"]
+    for _ in range(RUNS):
+        shutil.rmtree(data, ignore_errors=True)
+        imported.append(Took([BIN, "import", "jobs", "--cluster", "philly", "--map", "examples/maps/philly.toml",
+                              "--data", data, jobs], work))
+        first.append(Took(report, work))
+        again.append(Took(report, work))
+    rows = sum(count(data, t, work) for t in ["job", "allocation", "allocation_device"])
+    jobs_in = count(data, "job", work)
+    line(f"philly: import of {jobs_in:,} jobs", rows, Median(imported))
+    line("philly: first report, builds the ledger", 0, Median(first))
+    line("philly: the report again", 0, Median(again))
+    both_engines("philly", jobs_in, data, [], work)
+    sizes("philly", data, work)
+
+
+def generated(days, work):
+    """A fleet's inbox as its collectors and importers left it: the demo is ended as it begins to take it in."""
+    data = work / f"fleet-{days}"
+    demo = subprocess.Popen([BIN, "demo", "--gpus", GPUS, "--days", days, "--data", data], stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, text=True)
+    for said in demo.stderr:
+        if said.startswith("taking it in"):
+            demo.send_signal(signal.SIGKILL)
+            break
+    demo.wait()
+    return data
+
+
+def fleet(days, work):
+    before = generated(days, work)
+    data = work / "fleet"
+    config = ["--config", before / "input/gpuledger.toml"]
+    runs = []
+    for _ in range(RUNS):
+        shutil.rmtree(data, ignore_errors=True)
+        shutil.copytree(before, data)
+        runs.append(Took([BIN, "ingest", "--data", data, *config], work))
+    tables = ["device_minute", "process_minute"]
+    rows = {t: count(data, t, work) for t in tables}
+    inbox = list((before / "inbox").glob("*.parquet"))
+    size = sum(f.stat().st_size for f in inbox)
+    what = f"{GPUS} GPUs, {days} d"
+    total = sum(rows.values())
+    notes.append(f"{what}: {rows['device_minute']:,} device and {rows['process_minute']:,} process minutes in "
+                 f"{len(inbox):,} segments of {size / 1e6:.1f} MB.")
+    m = Median(runs)
+    line(f"{what}: ingest and ledger", total, m)
+    ledger = both_engines(what, total, data, config, work)
+    alone = m.wall - ledger.wall
+    row(f"{what}: ingest alone (difference)", f"{total:,}", f"{alone:.2f}", f"{m.cpu - ledger.cpu:.2f}",
+        f"{total / alone:,.0f}", "", "")
+    notes.append(f"{what}: ingest = {total / (m.cpu - ledger.cpu):,.0f} rows per second of CPU; "
+                 f"{ledger.wall / int(days):.2f} s of ledger a day.")
+    sizes(what, data, work)
+    shutil.rmtree(before)
+
+
+def sizes(what, data, work):
+    lake = Lake(data)
+    versions = {**lake.cut["tables"], **lake.build["tables"]}
+    for table in ["device_minute", "process_minute", "usage", "job", "allocation", "allocation_device"]:
+        files = lake.files(table, versions[table]) if table in versions else []
+        if files:
+            size = sum(os.stat(f).st_size for f in files)
+            rows = duckdb.execute("SELECT sum(num_rows) FROM parquet_file_metadata(?)", [files]).fetchone()[0]
+            byte_rows.append((what, table, f"{rows:,}", len(files), f"{size:,}", f"{size / rows:.1f}"))
+
+
+def demo(work):
+    data = work / "demo"
+    runs = []
+    for _ in range(RUNS):
+        shutil.rmtree(data, ignore_errors=True)
+        runs.append(Took([BIN, "demo", "--data", data], work))
+    rows = count(data, "device_minute", work) + count(data, "process_minute", work)
+    line("demo: 64 GPUs, a month, generated, ingested, billed, checked", rows, Median(runs))
+    line("start of the program: --version", 0, Median([Took([BIN, "--version"], work) for _ in range(RUNS)]))
+
+
+def main():
+    parts = sys.argv[1:] or ["philly", "fleet", "demo"]
+    os.chdir(ROOT)
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before; median of {RUNS} runs, greatest peak")
+    with tempfile.TemporaryDirectory(prefix="gpuledger-bench-") as folder:
+        work = Path(folder)
+        head(*HEAD)
+        if "philly" in parts:
+            philly(work)
+        if "fleet" in parts:
+            for days in DAYS:
+                fleet(days, work)
+        if "demo" in parts:
+            demo(work)
+        head("data", "table", "rows", "files", "bytes", "bytes/row")
+        for cells in byte_rows:
+            row(*cells)
+        print()
+        for note in notes:
+            print(f"- {note}")
+        print(f"\nload {os.getloadavg()[0]:.1f} after")
+
+
+notes, byte_rows = [], []
+main()
