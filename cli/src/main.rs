@@ -55,5 +55,5 @@ fn broken_pipe(e: &anyhow::Error) -> bool {
 /// Logs go to stderr; `GPULEDGER_LOG` is error (the default), warn, info, debug or trace.
 fn start_log() {
     let level = std::env::var("GPULEDGER_LOG").ok().and_then(|l| l.parse().ok()).unwrap_or(tracing::Level::ERROR);
-    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).without_time().init();
+    tracing_subscriber::fmt().with_max_level(level).with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).with_writer(std::io::stderr).without_time().init();
 }

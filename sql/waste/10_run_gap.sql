@@ -7,14 +7,20 @@
 -- inputs: fact, run, unit
 -- parameters: none
 -- output: run_gap
-WITH device_use AS (
-    SELECT holder, count(DISTINCT CASE WHEN busy_ms > 0 THEN f.unit_id END) AS used, max(mem_peak_bytes) AS mem_peak_bytes,
-        count(DISTINCT CASE WHEN u.kind = 'device' THEN f.unit_id END) AS named, bool_or(covered_ms > 0) AS measured,
-        max(u.memory_bytes) AS card_bytes
-    FROM fact f
-    JOIN unit u ON u.unit_id = f.unit_id
+WITH per_unit AS (
+    -- a peak is per card; a run on several has the sum of its cards' peaks beside the sum of its quotas
+    SELECT holder, unit_id, max(busy_ms) AS busy_ms, max(covered_ms) AS covered_ms, max(mem_peak_bytes) AS mem_peak_bytes
+    FROM fact
     WHERE holder <> 0
-    GROUP BY holder
+    GROUP BY holder, unit_id
+),
+device_use AS (
+    SELECT p.holder, count(CASE WHEN p.busy_ms > 0 THEN 1 END) AS used, CAST(sum(p.mem_peak_bytes) AS BIGINT) AS mem_peak_bytes,
+        count(CASE WHEN u.kind = 'device' THEN 1 END) AS named, bool_or(p.covered_ms > 0) AS measured,
+        max(u.memory_bytes) AS card_bytes
+    FROM per_unit p
+    JOIN unit u ON u.unit_id = p.unit_id
+    GROUP BY p.holder
 ),
 summed AS (
     SELECT holder, team, cost_center, pool, tier, model, task_type, cluster, account, "user", queue, qos, gpus, state, kind,

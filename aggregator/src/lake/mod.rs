@@ -98,7 +98,7 @@ impl Lake {
                 Some(url.to_file_path().map_err(|()| fail("not a path of this machine".into()))?)
             }
             Ok(url) if url.scheme().len() > 1 => {
-                let (store, prefix) = object_store::parse_url(&url).map_err(|e| fail(Box::new(e)))?;
+                let (store, prefix) = object_store::parse_url_opts(&url, credentials()).map_err(|e| fail(Box::new(e)))?;
                 return Ok(Self { shown: at.to_owned(), root: slashed(url), store: Arc::from(store), prefix, folder: None });
             }
             _ => Some(PathBuf::from(at)),
@@ -233,6 +233,11 @@ impl Lake {
     pub async fn deliver(&self, file_name: &str, bytes: Vec<u8>) -> Result<(), LakeError> {
         self.put(&format!("{}/{file_name}", path::INBOX), bytes).await
     }
+}
+
+/// What an object store's client reads from the environment: `AWS_...`, `GOOGLE_...`, `AZURE_...`.
+fn credentials() -> impl Iterator<Item = (String, String)> {
+    std::env::vars().filter(|(k, _)| ["AWS_", "GOOGLE_", "AZURE_"].iter().any(|p| k.starts_with(p)))
 }
 
 /// The one place where this crate makes a folder.

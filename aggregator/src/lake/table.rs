@@ -45,7 +45,9 @@ fn writer_properties() -> WriterProperties {
 impl Lake {
     async fn builder(&self, name: &str) -> Result<DeltaTableBuilder, LakeError> {
         let url = self.url(&path::table(name))?;
-        DeltaTableBuilder::from_url(url).map_err(fail("locate", name))
+        let builder = DeltaTableBuilder::from_url(url.clone()).map_err(fail("locate", name))?;
+        // a folder is opened by path; any other lake through the store that it was opened with
+        Ok(if self.folder().is_some() { builder } else { builder.with_storage_backend(Arc::clone(&self.store), url) })
     }
 
     /// The newest version of a table; `None` where it was never made.
@@ -74,12 +76,11 @@ impl Lake {
 
     async fn create(&self, spec: &Table) -> Result<DeltaTable, LakeError> {
         let failed = fail("create", spec.name);
-        let url = self.url(&path::table(spec.name))?;
         if let Some(folder) = self.folder() {
             super::make_folder(&folder.join(path::table(spec.name)))
                 .map_err(|e| LakeError::Open { at: self.shown.clone(), source: Box::new(e) })?;
         }
-        let table = DeltaTable::try_from_url(url).await.map_err(&failed)?;
+        let table = self.builder(spec.name).await?.build().map_err(&failed)?;
         let kernel: StructType =
             spec.schema().as_ref().try_into_kernel().map_err(|e| failed(DeltaTableError::Arrow { source: e }))?;
         let mut create = table

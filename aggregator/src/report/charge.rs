@@ -59,13 +59,19 @@ fn columns() -> Vec<Column> {
 /// Money of a line: charge, waste, unallocated, unavailable, unobserved.
 type Line = [i128; 5];
 
+/// Busy and idle time; where held time was not measured at all they are unknown, not zero.
+fn used(sums: &[Option<i128>], i: usize) -> Value {
+    let nothing_measured = sums[0].unwrap_or(0) > 0 && sums[8].unwrap_or(0) == 0;
+    if nothing_measured { Value::Unknown } else { Value::Ms(sums[i].unwrap_or(0)) }
+}
+
 fn values(sums: &[Option<i128>], cost: &Line) -> Vec<Value> {
     let ms = |i: usize| Value::Ms(sums[i].unwrap_or(0));
     vec![
-        ms(0), ms(1), ms(2), ms(3),
+        ms(0), used(sums, 1), used(sums, 2), ms(3),
         ppm(sums[8].unwrap_or(0), sums[0].unwrap_or(0)),
         Value::Money(cost[0]),
-        Value::Money(cost[1]),
+        if used(sums, 2) == Value::Unknown { Value::Unknown } else { Value::Money(cost[1]) },
         ms(9),
         ms(4), Value::Money(cost[2]),
         ms(5), Value::Money(cost[3]),
@@ -112,10 +118,11 @@ pub async fn charge(reader: &Reader, ask: &Ask) -> Result<Charges, ReportError> 
     }
     let h = |i: usize| hours(total[i].unwrap_or(0), 1);
     let m = |v: i128| format!("{} {}", money(v, ask.currency.digits(), true), ask.currency.code());
-    let sentence = format!(
-        "{} GPU-hours held cost {}; {} of them were held and not used ({})",
-        h(0), m(sum[0]), h(2), m(sum[1])
-    );
+    let sentence = if total[0] > Some(0) && total[8].unwrap_or(0) == 0 {
+        format!("{} GPU-hours held cost {}; what of them was used is unknown: nothing was measured", h(0), m(sum[0]))
+    } else {
+        format!("{} GPU-hours held cost {}; {} of them were held and not used ({})", h(0), m(sum[0]), h(2), m(sum[1]))
+    };
     let mut notes = vec![format!(
         "conservation: charged {} + unallocated {} + unavailable {} + unobserved {} = fleet {}",
         m(sum[0]), m(sum[2]), m(sum[3]), m(sum[4]), m(fleet)

@@ -63,6 +63,14 @@ impl Reader {
         self.cut.0.0
     }
 
+    /// The versions of the tables that are read, and the hash of the rules the ledger was made with.
+    pub fn versions(&self) -> Vec<(String, String)> {
+        let tables = self.cut.1.tables.iter().chain(&self.build.tables);
+        let mut all = vec![("cut".to_owned(), self.cut.0.0.to_string()), ("rules".to_owned(), self.build.rules.clone())];
+        all.extend(tables.map(|(table, version)| (table.clone(), version.to_string())));
+        all
+    }
+
     /// Registers the calendar of a window: one row per cell, with the local day it lies in.
     pub fn calendar(&self, window: Window, zone: Tz) -> Result<(), ReportError> {
         let rows = window::calendar(window, zone);

@@ -12,6 +12,9 @@ use datafusion::parquet::errors::ParquetError;
 
 use super::{Column, Kind, Report, Value};
 
+/// Columns of a terminal that a table should fit.
+const WIDTH: usize = 102;
+
 /// How a report is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -128,16 +131,18 @@ fn table(report: &Report) -> String {
     };
     let widths: Vec<usize> = (0..shown.len()).map(width).collect();
     let text = |c: usize| report.columns[shown[c]].kind == Kind::Text;
+    // two blanks between columns, one where the table would not fit a terminal otherwise
+    let blanks = if widths.iter().sum::<usize>() + 2 * widths.len() > WIDTH { 1 } else { 2 };
     let line = |row: &[String]| {
         let mut out = String::new();
         for (c, cell) in row.iter().enumerate() {
             let pad = " ".repeat(widths[c].saturating_sub(cell.chars().count()));
-            let gap = if c == 0 { "" } else { "  " };
+            let gap = " ".repeat(if c == 0 { 0 } else { blanks });
             let _ = if text(c) { write!(out, "{gap}{cell}{pad}") } else { write!(out, "{gap}{pad}{cell}") };
         }
         out.trim_end().to_owned()
     };
-    let rule = "-".repeat(widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1));
+    let rule = "-".repeat(widths.iter().sum::<usize>() + blanks * widths.len().saturating_sub(1));
     let mut out = format!("{}\n", report.sentence);
     if !body.is_empty() {
         let _ = write!(out, "\n{}\n{rule}\n", line(&heads));

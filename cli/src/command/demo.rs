@@ -196,7 +196,8 @@ fn next_steps(out: &mut String, place: &Place, fleet: &Fleet) {
          gpuledger report usage {with} --month 2026-03 --step day\n\
          gpuledger sql {with} \"SELECT state, count(*) FROM run GROUP BY state\"\n"
     );
-    for l in fleet.landmarks.iter().take(3) {
+    let runs = fleet.landmarks.iter().filter(|l| l.name.starts_with(|c: char| c.is_ascii_digit()));
+    for l in runs.take(4) {
         let _ = writeln!(out, "gpuledger explain {with} {}/{}    ({})", l.cluster, l.name, l.what);
     }
 }

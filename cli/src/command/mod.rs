@@ -18,6 +18,9 @@ mod reference;
 mod reports;
 mod sql;
 
+/// Stack of the threads that plan and run statements.
+const STACK_BYTES: usize = 32 << 20;
+
 /// Runs what was typed.
 pub(crate) fn run(args: Args) -> anyhow::Result<Outcome> {
     let format: Format = args.global.format.parse().map_err(|e: report::UnknownFormat| usage(e.to_string()))?;
@@ -25,32 +28,38 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Outcome> {
     let threads = place.partitions().max(2);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
-        .thread_stack_size(16 << 20)
+        .thread_stack_size(STACK_BYTES)
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
+    // planning recurses deeply, and the main thread's stack is the system's: run on one of our own
+    let worker = std::thread::Builder::new()
+        .name("command".to_owned())
+        .stack_size(STACK_BYTES)
+        .spawn(move || runtime.block_on(dispatch(&place, args, format)))
+        .context("cannot start a thread")?;
+    worker.join().unwrap_or_else(|_| Err(anyhow::anyhow!("the command was stopped by a fault of its own")))
+}
+
+async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<Outcome> {
     let named = args.global.data.is_some() || place.config.data.is_some();
-    // run on a worker: planning recurses deeply, and the main thread's stack is the system's
-    let work = async move {
-        match args.command {
-            Command::Demo(asked) => demo::run(&place, &asked, named).await,
-            Command::Import(what) => import::run(&place, what).await,
-            Command::Ingest => import::ingest(&place).await,
-            Command::Inventory(r) => reference::run(&place, ReferenceTable::Inventory, r, format).await,
-            Command::Pools(r) => reference::run(&place, ReferenceTable::Pools, r, format).await,
-            Command::Tiers(r) => reference::run(&place, ReferenceTable::Tiers, r, format).await,
-            Command::Rules(r) => reference::run(&place, ReferenceTable::Rules, r, format).await,
-            Command::Weights(r) => reference::run(&place, ReferenceTable::Weights, r, format).await,
-            Command::Rates(r) => reference::run(&place, ReferenceTable::Rates, r, format).await,
-            Command::Owners(r) => reference::run(&place, ReferenceTable::Owners, r, format).await,
-            Command::Quotas(r) => reference::run(&place, ReferenceTable::Quotas, r, format).await,
-            Command::Report(r) => reports::run(&place, r, format).await,
-            Command::Explain(e) => explain::run(&place, &e, format).await,
-            Command::Check(c) => check::run(&place, &c, format).await,
-            Command::Sql(s) => sql::run(&place, &s, format).await,
-        }
-    };
-    runtime.block_on(async move { tokio::spawn(work).await.context("the command was stopped by a fault")? })
+    match args.command {
+        Command::Demo(asked) => demo::run(place, &asked, named).await,
+        Command::Import(what) => import::run(place, what).await,
+        Command::Ingest => import::ingest(place).await,
+        Command::Inventory(r) => reference::run(place, ReferenceTable::Inventory, r, format).await,
+        Command::Pools(r) => reference::run(place, ReferenceTable::Pools, r, format).await,
+        Command::Tiers(r) => reference::run(place, ReferenceTable::Tiers, r, format).await,
+        Command::Rules(r) => reference::run(place, ReferenceTable::Rules, r, format).await,
+        Command::Weights(r) => reference::run(place, ReferenceTable::Weights, r, format).await,
+        Command::Rates(r) => reference::run(place, ReferenceTable::Rates, r, format).await,
+        Command::Owners(r) => reference::run(place, ReferenceTable::Owners, r, format).await,
+        Command::Quotas(r) => reference::run(place, ReferenceTable::Quotas, r, format).await,
+        Command::Report(r) => reports::run(place, r, format).await,
+        Command::Explain(e) => explain::run(place, &e, format).await,
+        Command::Check(c) => check::run(place, &c, format).await,
+        Command::Sql(s) => sql::run(place, &s, format).await,
+    }
 }
 
 /// Writes to standard output.

@@ -101,12 +101,12 @@ fn c30_single_days_add_up_to_their_range_in_every_zone() {
     site.price("12");
     let mut rows = Vec::new();
     for n in 0..40_u32 {
-        // 2025-01-05 18:00 on, of uneven length, over every midnight in question
+        // 2025-01-05 18:00 on, of many lengths, over every midnight in question; in steps of 6 min, which are 0.1 h
         let at = |minutes: u32| {
             let start = chrono::DateTime::parse_from_rfc3339("2025-01-05T18:00:00Z").unwrap();
             (start + chrono::Duration::minutes(i64::from(minutes))).to_rfc3339()
         };
-        rows.push((format!("a{}", n % 3), at(n * 173), at(n * 173 + 37 + n * 19), 1 + n % 4));
+        rows.push((format!("a{}", n % 3), at(n * 174), at(n * 174 + 36 + n * 18), 1 + n % 4));
     }
     let rows: Vec<(&str, &str, &str, u32)> = rows.iter().map(|(a, s, e, g)| (a.as_str(), s.as_str(), e.as_str(), *g)).collect();
     site.jobs(&table_of(&rows));
