@@ -1,25 +1,31 @@
 -- How much of each slot was measured. For a holder a tick counts only if each of its process rows has a busy time; where
--- it has no row in a complete tick that is measured zero only if the device's or its instances' utilization was
--- measured. For nobody's part any healthy tick counts.
+-- it has no row in a complete tick that is measured zero only if the device's utilization was measured, or that of every
+-- instance it holds at the time. For nobody's part any healthy tick counts.
 -- zero_ms: measured time of ticks in which the holder ran nothing; work: ms x ppm of its composite.
 -- grain: device x cell x holder x interval. key: device_id, cell, holder, from_ms. units: ms
 -- inputs: slot, tick_piece, holder_tick, holding, instance_tick
 -- parameters: none
 -- output: measured
 WITH instance_of AS (
-    SELECT DISTINCT holder, device_id, instance_id FROM holding WHERE instance_id IS NOT NULL
+    SELECT DISTINCT s.device_id, s.cell, s.holder, s.from_ms, h.instance_id
+    FROM slot s
+    JOIN holding h ON h.holder = s.holder AND h.device_id = s.device_id AND h.instance_id IS NOT NULL
+        AND h.from_ms <= s.from_ms AND h.to_ms >= s.to_ms
 ),
 instances AS (
-    SELECT holder, device_id, count(*) AS instances FROM instance_of GROUP BY holder, device_id
+    SELECT device_id, cell, holder, from_ms, count(*) AS instances
+    FROM instance_of
+    GROUP BY device_id, cell, holder, from_ms
 ),
 quiet AS (
-    -- ticks in which all instances of a holder on a card had their own utilization measured
-    SELECT o.holder, o.device_id, t.boot_id, t.seq
+    -- ticks in which all instances that the holder has there had their own utilization measured
+    SELECT o.device_id, o.cell, o.holder, o.from_ms, t.boot_id, t.seq
     FROM instance_of o
-    JOIN instances n ON n.holder = o.holder AND n.device_id = o.device_id
-    JOIN instance_tick t ON t.instance_id = o.instance_id
-    GROUP BY o.holder, o.device_id, t.boot_id, t.seq, n.instances
-    HAVING count(*) = n.instances
+    JOIN instances n ON n.device_id = o.device_id AND n.cell = o.cell AND n.holder = o.holder AND n.from_ms = o.from_ms
+    JOIN tick_piece t ON t.device_id = o.device_id AND t.cell = o.cell
+    JOIN instance_tick i ON i.instance_id = o.instance_id AND i.boot_id = t.boot_id AND i.seq = t.seq
+    GROUP BY o.device_id, o.cell, o.holder, o.from_ms, t.boot_id, t.seq, n.instances
+    HAVING count(DISTINCT o.instance_id) = n.instances
 ),
 seen AS (
     SELECT s.device_id, s.cell, s.holder, s.from_ms,
@@ -35,7 +41,8 @@ seen AS (
     FROM slot s
     JOIN tick_piece t ON t.device_id = s.device_id AND t.cell = s.cell AND t.from_ms < s.to_ms AND t.to_ms > s.from_ms
     LEFT JOIN holder_tick h ON h.device_id = s.device_id AND h.holder = s.holder AND h.tick_from_ms = t.tick_from_ms
-    LEFT JOIN quiet q ON q.device_id = s.device_id AND q.holder = s.holder AND q.boot_id = t.boot_id AND q.seq = t.seq
+    LEFT JOIN quiet q ON q.device_id = s.device_id AND q.cell = s.cell AND q.holder = s.holder AND q.from_ms = s.from_ms
+        AND q.boot_id = t.boot_id AND q.seq = t.seq
     WHERE t.healthy
 ),
 total AS (

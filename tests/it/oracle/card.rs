@@ -236,7 +236,7 @@ pub(super) fn cells(
         }
         let at = mine.iter().filter(|v| v.from < (cell + 1) * CELL_MS && v.to > cell * CELL_MS);
         let at = at.map(|v| (v.cluster.clone(), v.node.clone(), v.model.clone())).collect();
-        let (ran, energy) = day.ran(ticks);
+        let (ran, energy) = day.ran(&dated, ticks);
         out.push(CardCell { device, cell, at, parts, ran, energy });
     }
     out
@@ -321,10 +321,13 @@ impl Sheet {
         parts
     }
 
-    /// Busy time of each holder and energy of the card in the cell: a tick is cut at the cell's edges.
-    fn ran(&self, ticks: &[Tick]) -> (BTreeMap<i64, (i64, Option<i64>)>, Option<i64>) {
+    /// Busy time of each holder and energy of the card in the cell: a tick is cut at the cell's edges, and
+    /// where the card was not known.
+    fn ran(&self, dated: &[(Fact, i64, i64)], ticks: &[Tick]) -> (BTreeMap<i64, (i64, Option<i64>)>, Option<i64>) {
+        let known = dated.iter().enumerate().filter(|(_, (f, _, _))| matches!(f, Fact::Known));
+        let known: u64 = known.map(|(bit, _)| 1 << bit).sum();
         let mut pieces: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
-        for (i, t) in self.tick.iter().enumerate().filter(|(_, t)| **t != NONE) {
+        for (i, t) in self.tick.iter().enumerate().filter(|(i, t)| **t != NONE && self.dated[*i] & known != 0) {
             let ms = self.base + i as i64;
             let piece = pieces.entry(*t).or_insert((ms, ms));
             piece.1 = ms + 1;
