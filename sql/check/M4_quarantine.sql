@@ -1,6 +1,7 @@
--- M4: input that was set aside is a line too, and so is a run without a recorded end and a job that never started.
+-- M4: input that was set aside is a line too, and so is a run without a recorded end, a job that never started, and a
+-- wall clock that was put forward or back by more than a second between two ticks of a boot (the ledger places its ticks).
 -- grain: line
--- inputs: quarantine, run, job
+-- inputs: quarantine, run, job, device_minute, device
 -- parameters: none
 -- output: listed
 SELECT 'quarantined' AS what, source AS place, count(*) AS n FROM quarantine GROUP BY source
@@ -17,4 +18,17 @@ FROM (
 LEFT JOIN run r ON r.cluster = j.cluster AND r.job_raw = j.job_raw AND r.submit_ms = j.submit_ms
 WHERE r.holder IS NULL AND j.place = 1
 GROUP BY j.cluster
+UNION ALL
+SELECT 'clock stepped', s.place, count(*)
+FROM (
+    SELECT DISTINCT d.cluster || '/' || d.node AS place, t.boot_id, t.seq
+    FROM (
+        SELECT device_id, boot_id, seq, tick_ms - mono_ms AS offset_ms,
+            lag(tick_ms - mono_ms) OVER (PARTITION BY device_id, boot_id ORDER BY seq) AS before_ms
+        FROM device_minute
+    ) t
+    JOIN device d ON d.device_id = t.device_id
+    WHERE abs(t.offset_ms - t.before_ms) > 1000
+) s
+GROUP BY s.place
 ORDER BY what, place

@@ -99,6 +99,7 @@ impl Lake {
             }
             Ok(url) if url.scheme().len() > 1 => {
                 let (store, prefix) = object_store::parse_url_opts(&url, credentials()).map_err(|e| fail(Box::new(e)))?;
+                table::speak(url.scheme());
                 return Ok(Self { shown: at.to_owned(), root: slashed(url), store: Arc::from(store), prefix, folder: None });
             }
             _ => Some(PathBuf::from(at)),

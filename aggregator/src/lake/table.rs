@@ -13,6 +13,7 @@ use deltalake::protocol::SaveMode;
 use deltalake::{DeltaTable, DeltaTableBuilder, DeltaTableError};
 use gpuledger_schema::path;
 use gpuledger_schema::table::Table;
+use url::Url;
 
 use super::{Lake, LakeError};
 
@@ -40,6 +41,17 @@ fn fail(what: &'static str, table: &str) -> impl Fn(DeltaTableError) -> LakeErro
 fn writer_properties() -> WriterProperties {
     let level = ZstdLevel::try_new(3).unwrap_or_default();
     WriterProperties::builder().set_compression(Compression::ZSTD(level)).build()
+}
+
+/// Lets Delta commit over a store of this scheme the way it does in a folder: by creating the next log entry, which
+/// only one writer can.
+pub(super) fn speak(scheme: &str) {
+    let registry = deltalake::logstore::logstore_factories();
+    let key = |s: &str| Url::parse(&format!("{s}://")).ok();
+    let folder = key("file").and_then(|k| registry.get(&k).map(|f| Arc::clone(f.value())));
+    if let Some((scheme, factory)) = key(scheme).zip(folder) {
+        registry.entry(scheme).or_insert(factory);
+    }
 }
 
 impl Lake {

@@ -3,7 +3,7 @@
 use gpuledger_aggregator::reference;
 use gpuledger_aggregator::report::Format;
 use gpuledger_collector::input;
-use gpuledger_control::{ImportOptions, ReferenceTable};
+use gpuledger_control::{ImportOptions, Listing, ReferenceTable};
 
 use super::print;
 use crate::args::Reference;
@@ -57,7 +57,7 @@ fn list(place: &Place, table: ReferenceTable, zone: Option<&str>, format: Format
     let zone = place.zone(zone)?.unwrap_or(chrono_tz::UTC);
     let listing = match place.control(&lake)? {
         Some(control) => control.list(table, zone)?,
-        None => return print(format!("{table}: no rows\n").as_bytes()),
+        None => Listing { header: table.header(), rows: Vec::new() },
     };
     match format {
         Format::Csv => {
@@ -73,6 +73,7 @@ fn list(place: &Place, table: ReferenceTable, zone: Option<&str>, format: Format
                 .collect();
             print(format!("{:#}\n", serde_json::json!(rows)).as_bytes())
         }
+        Format::Table if listing.rows.is_empty() => print(format!("{table}: no rows\n").as_bytes()),
         Format::Table => {
             let header: Vec<String> = listing.header.iter().map(|h| (*h).to_owned()).collect();
             print(super::sql::text_table(&header, &listing.rows).as_bytes())

@@ -6,52 +6,51 @@ use std::io::Write;
 
 use crate::site::{Done, PLAIN_MAP, Site};
 
-/// Accounting with a good line before and after the bad one.
-struct Accounting {
-    site: Site,
-    done: Done,
-}
-
 /// Zone of the accounting: it has a skipped and a doubled hour in 2026.
 const ZONE: &str = "Europe/Berlin";
 const HEADER: &str = "JobID|State|Submit|Start|End|AllocTRES|NodeList";
 
-fn accounting(bad: &[u8]) -> Accounting {
-    let good = |id: u32| {
-        format!("{id}|COMPLETED|2026-03-02T10:00:00|2026-03-02T10:00:00|2026-03-02T11:00:00|gres/gpu=1|n1\n")
-    };
-    let site = Site::new();
-    let text = [HEADER.as_bytes(), b"\n", good(1).as_bytes(), bad, b"\n", good(3).as_bytes()].concat();
-    let file = site.file("acct.txt", text);
-    let done = site.run(&["import", "sacct", "--cluster", "alpha", "--zone", ZONE, &file]);
-    Accounting { site, done }
+/// Good lines, each bad one between two of them.
+fn between(header: &str, good: impl Fn(usize) -> String, bad: &[&[u8]]) -> Vec<u8> {
+    let mut out = format!("{header}\n{}\n", good(0)).into_bytes();
+    for (n, line) in bad.iter().enumerate() {
+        out.extend([line, &b"\n"[..], good(n + 1).as_bytes(), b"\n"].concat());
+    }
+    out
 }
 
-impl Accounting {
-    /// One refusal, at the second record, in the lake too; the two good records are there and nothing else.
-    #[track_caller]
-    fn refused(&self, says: &str) {
-        self.done.fails(3, &[&format!("acct.txt:3: {says}")]);
-        assert_eq!(self.done.err.lines().count(), 1, "{}", self.done.err);
-        let runs = self.site.sql("SELECT job_raw FROM allocation ORDER BY job_raw");
-        assert_eq!(runs.column("job_raw"), ["1", "3"]);
-        let aside = self.site.sql("SELECT source, line, field, reason, raw FROM quarantine");
-        assert_eq!((aside.one("source"), aside.one("line")), ("acct.txt", "3"));
-        let said = format!("{}{}", aside.one("field"), aside.one("reason"));
-        let word = says.split(": ").last().unwrap();
-        assert!(said.contains(word), "{said}");
+/// Every bad line is refused at its line and for its reason, on stderr and in the lake; every good one is in, and
+/// nothing else.
+#[track_caller]
+fn each_costs_itself(site: &Site, done: &Done, file: &str, first_line: usize, says: &[&str]) {
+    let mut expected = Vec::new();
+    for (n, says) in says.iter().enumerate() {
+        let line = first_line + 2 * n;
+        done.fails(3, &[&format!("{file}:{line}: {says}")]);
+        expected.push(line.to_string());
     }
+    assert_eq!(done.err.lines().count(), says.len(), "{}", done.err);
+    let aside = site.sql("SELECT line, source, field, reason FROM quarantine ORDER BY line");
+    assert_eq!(aside.column("line"), expected);
+    for (row, says) in aside.rows.iter().zip(says) {
+        let field = if row[2].is_empty() { String::new() } else { format!("{}: ", row[2]) };
+        assert!(row[1] == file && format!("{field}{}", row[3]).starts_with(says), "{row:?} for {says}");
+    }
+}
+
+fn good_record(id: usize) -> String {
+    format!("{}|COMPLETED|2026-03-02T10:00:00|2026-03-02T10:00:00|2026-03-02T11:00:00|gres/gpu=1|n1", 100 + id)
 }
 
 #[test]
 fn accounting_one_bad_line_costs_itself() {
     let at = |start: &str, end: &str| format!("2|COMPLETED|2026-03-02T09:00:00|{start}|{end}|gres/gpu=1|n1");
     let noon = "2026-03-02T12:00:00";
-    for (bad, says) in [
+    let cases = [
         // truncated, and too long
         ("2|COMPLETED|2026-03-02T09:00:00|2026-03-02T10".to_owned(), "4 fields where 7 are expected"),
         (format!("{}|one|more", at(noon, noon)), "9 fields where 7 are expected"),
-        (at(noon, noon).replace("COMPLETED", "SLEEPING"), "State: unknown state `SLEEPING`"),
+        (at(noon, noon).replace("COMPLETED", "SLEEPING"), "State: unknown Slurm job state `SLEEPING`"),
         // impossible
         (at("2026-02-30T10:00:00", noon), "Start: `2026-02-30T10:00:00` is no time"),
         (at("2026-03-29T02:30:00", "2026-03-29T04:00:00"), "Start: local time 2026-03-29T02:30:00 does not exist"),
@@ -59,15 +58,23 @@ fn accounting_one_bad_line_costs_itself() {
         // ambiguous
         (at("2026-10-25T02:10:00", "2026-10-25T02:20:00"), "Start: local time 2026-10-25T02:10:00 is ambiguous"),
         (at(noon, "2026-03-02T11:59:59"), "End: the job ends before it starts"),
-        (at(noon, noon).replace("gpu=1", "gpu=many"), "AllocTRES: "),
-        (at(noon, noon).replace("gpu=1", "gpu=-1"), "AllocTRES: "),
-        (at(noon, noon).replace("gpu=1", "gpu=99999999999999999999"), "AllocTRES: "),
+        (at(noon, noon).replace("gpu=1", "gpu=many"), "AllocTRES: GPU count `many`"),
+        (at(noon, noon).replace("gpu=1", "gpu=-1"), "AllocTRES: GPU count `-1`"),
+        (at(noon, noon).replace("gpu=1", "gpu=99999999999999999999"), "AllocTRES: GPU count `99999999999999999999`"),
         (at(noon, noon).replace("2|C", "two|C"), "JobID: "),
         (at(noon, noon).replace("2026-03-02T09:00:00", "Unknown"), "Submit: the record has no submit time"),
-    ] {
-        accounting(bad.as_bytes()).refused(says);
-    }
-    accounting(b"2|COMPLETED|\xff\xfe|x|y|z|n1").refused("the record is not UTF-8");
+        ("100|FAILED|2026-03-02T10:00:00|2026-03-02T10:00:00|2026-03-02T12:00:00|gres/gpu=4|n1".to_owned(),
+            "JobID: differs from line 2 of acct.txt, which has the same job id and start"),
+    ];
+    let site = Site::new();
+    let mut bad: Vec<&[u8]> = cases.iter().map(|(line, _)| line.as_bytes()).collect();
+    bad.push(b"2|COMPLETED|\xff\xfe|x|y|z|n1");
+    let file = site.file("acct.txt", between(HEADER, good_record, &bad));
+    let done = site.run(&["import", "sacct", "--cluster", "alpha", "--zone", ZONE, &file]);
+    let says: Vec<&str> = cases.iter().map(|(_, says)| *says).chain(["the record is not UTF-8"]).collect();
+    each_costs_itself(&site, &done, "acct.txt", 3, &says);
+    let held = site.table(&["report", "usage", "--month", "2026-03", "--zone", ZONE, "--by", "job"]);
+    assert_eq!((held.rows.len(), held.sum("held_hours")), (bad.len() + 1, 10_000 * (bad.len() as i128 + 1)));
 }
 
 /// An hour that the clocks had twice is no riddle where the rest of the record tells which it was.
@@ -84,11 +91,8 @@ fn accounting_an_ambiguous_hour_is_settled_by_the_elapsed_time() {
 }
 
 #[test]
-fn accounting_two_records_of_one_run_that_differ() {
-    let contradiction = "1|FAILED|2026-03-02T10:00:00|2026-03-02T10:00:00|2026-03-02T12:00:00|gres/gpu=4|n1";
-    accounting(contradiction.as_bytes()).refused("JobID: differs from line 2 of acct.txt, which has the same job id and start");
-
-    // the same, in files that come one after the other: the first is kept, whichever that is
+fn accounting_two_files_that_tell_of_one_run_differently() {
+    // the first is kept, whichever that is
     let record = |state: &str, gpus: u32| {
         format!("{HEADER}\n1|{state}|2026-03-02T10:00:00|2026-03-02T10:00:00|2026-03-02T11:00:00|gres/gpu={gpus}|n1\n")
     };
@@ -125,59 +129,61 @@ fn accounting_files_that_say_nothing() {
     assert!(jobs.out.is_empty() || jobs.out == "n\n0\n", "{jobs:?}");
 }
 
-/// A job table with a good line before and after the bad one.
-fn job_table(map: &str, bad: &[u8]) -> (Site, Done) {
+/// A job table with these bad lines in it, imported.
+fn job_table(map: &str, bad: &[&[u8]]) -> (Site, Done) {
     let site = Site::new();
     let map = site.file("map.toml", map);
-    let good = |id: u32| format!("{id},a,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,1\n");
-    let text = [b"id,account,start,end,gpus\n", good(1).as_bytes(), bad, b"\n", good(3).as_bytes()].concat();
-    let file = site.file("jobs.csv", text);
+    let good = |id: usize| format!("{},a,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,1", 100 + id);
+    let file = site.file("jobs.csv", between("id,account,start,end,gpus", good, bad));
     let done = site.run(&["import", "jobs", "--cluster", "alpha", "--map", &map, &file]);
     (site, done)
 }
 
 #[test]
 fn job_table_one_bad_line_costs_itself() {
-    for (bad, says) in [
-        ("2,a,2026-03-02T10:00:00Z", "3 fields where 5 are expected"),
-        ("2,a,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,1,extra", "6 fields where 5 are expected"),
-        ("2,\"a,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,1", "a quote is opened in this record and not closed"),
-        ("2,a,2026-02-30T10:00:00Z,2026-03-02T11:00:00Z,1", "start: `2026-02-30T10:00:00Z`"),
-        ("2,a,2026-03-02T10:00:00,2026-03-02T11:00:00Z,1", "start: `2026-03-02T10:00:00`"),
-        ("2,a,2026-03-02T10:00:00Z,2026-03-02T09:00:00Z,1", "end: the end is before the start"),
-        ("2,a,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,many", "gpus: `many` is no number"),
-        ("2,a,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,-1", "gpus: `-1` is below zero"),
-        ("2,a,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,", "gpus: no number of GPUs"),
-        (",a,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,1", "id: no job id"),
-        ("1,a,2026-03-02T10:00:00Z,2026-03-02T12:00:00Z,8", "id: differs from line 2 of jobs.csv"),
-    ] {
-        let (site, done) = job_table(PLAIN_MAP, bad.as_bytes());
-        done.fails(3, &[&format!("jobs.csv:3: {says}")]);
-        let runs = site.sql("SELECT job_raw FROM allocation ORDER BY job_raw");
-        assert_eq!(runs.column("job_raw"), ["1", "3"], "{bad}");
-        assert_eq!(site.sql("SELECT line FROM quarantine").column("line"), ["3"], "{bad}");
-    }
-    let (site, done) = job_table(PLAIN_MAP, b"2,\xff\xfe,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,1");
-    done.fails(3, &["jobs.csv:3: account: bytes that are no UTF-8"]);
-    assert_eq!(site.sql("SELECT count(*) AS n FROM allocation").one("n"), "2");
+    let cases: [(&[u8], &str); 12] = [
+        (b"2,a,2026-03-02T10:00:00Z", "3 fields where 5 are expected"),
+        (b"2,a,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,1,extra", "6 fields where 5 are expected"),
+        (b"2,\"a,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,1", "a quote is opened in this record and not closed"),
+        (b"2,a,2026-02-30T10:00:00Z,2026-03-02T11:00:00Z,1", "start: `2026-02-30T10:00:00Z`"),
+        (b"2,a,2026-03-02T10:00:00,2026-03-02T11:00:00Z,1", "start: `2026-03-02T10:00:00`"),
+        (b"2,a,2026-03-02T10:00:00Z,2026-03-02T09:00:00Z,1", "end: the end is before the start"),
+        (b"2,a,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,many", "gpus: `many` is no number"),
+        (b"2,a,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,-1", "gpus: `-1` is below zero"),
+        (b"2,a,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,", "gpus: no number of GPUs"),
+        (b",a,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,1", "id: no job id"),
+        (b"100,a,2026-03-02T10:00:00Z,2026-03-02T12:00:00Z,8", "id: differs from line 2 of jobs.csv"),
+        (b"2,\xff\xfe,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,1", "account: bytes that are no UTF-8"),
+    ];
+    let (bad, says) = (cases.map(|(line, _)| line), cases.map(|(_, says)| says));
+    let (site, done) = job_table(PLAIN_MAP, &bad);
+    each_costs_itself(&site, &done, "jobs.csv", 3, &says);
+    let held = site.table(&["report", "usage", "--month", "2026-03", "--zone", "UTC", "--by", "job"]);
+    assert_eq!((held.rows.len(), held.sum("held_hours")), (13, 130_000));
 }
 
 #[test]
 fn job_table_states_and_local_times() {
-    let map = PLAIN_MAP.replace("constant = \"ENDED\"", "column = \"account\"\nwords = { a = \"COMPLETED\" }");
-    let (site, done) = job_table(&map, b"2,lost,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,1");
-    done.fails(3, &["jobs.csv:3: account: unknown state `lost`"]);
-    assert_eq!(site.sql("SELECT count(*) AS n FROM allocation").one("n"), "2");
-
     let local = PLAIN_MAP.replace("format = \"rfc3339\"", "format = \"%Y-%m-%dT%H:%M:%SZ\"");
-    let (_, done) = job_table(&local, b"");
+    let (_, done) = job_table(&local, &[]);
     done.fails(1, &["time.start", "no zone"]);
-    let zoned = local.replace("[time]", "[time]\nzone = \"Europe/Berlin\"");
-    for (time, says) in [("2026-03-29T02:30:00Z", "does not exist"), ("2026-10-25T02:30:00Z", "is ambiguous")] {
-        let (site, done) = job_table(&zoned, format!("2,a,{time},2026-12-01T00:00:00Z,1").as_bytes());
-        done.fails(3, &["jobs.csv:3: start: local time ", says]);
-        assert_eq!(site.sql("SELECT count(*) AS n FROM allocation").one("n"), "2");
-    }
+    let map = local
+        .replace("[time]", "[time]\nzone = \"Europe/Berlin\"")
+        .replace("constant = \"ENDED\"", "column = \"account\"\nwords = { a = \"COMPLETED\" }");
+    let (site, done) = job_table(
+        &map,
+        &[
+            b"2,lost,2026-03-02T10:00:00Z,2026-03-02T11:00:00Z,1",
+            b"2,a,2026-03-29T02:30:00Z,2026-12-01T00:00:00Z,1",
+            b"2,a,2026-10-25T02:30:00Z,2026-12-01T00:00:00Z,1",
+        ],
+    );
+    let says = [
+        "account: unknown state `lost`",
+        "start: local time 2026-03-29 02:30:00 does not exist",
+        "start: local time 2026-10-25 02:30:00 is ambiguous",
+    ];
+    each_costs_itself(&site, &done, "jobs.csv", 3, &says);
 }
 
 #[test]
@@ -191,11 +197,11 @@ fn a_map_that_does_not_fit_stops_before_the_first_record() {
         ("[time]", "[time]\nzone = \"Mars/Olympus\"", vec!["time.zone", "Mars/Olympus"]),
         ("[time]", "[time", vec!["column map"]),
     ] {
-        let (site, done) = job_table(&PLAIN_MAP.replace(from, to), b"");
+        let (site, done) = job_table(&PLAIN_MAP.replace(from, to), &[]);
         done.fails(1, &says);
         assert!(!site.data().join("inbox").exists() && !site.data().join("tables").exists(), "{to}");
     }
-    let (site, _) = job_table(PLAIN_MAP, b"");
+    let site = Site::new();
     let file = site.file("jobs.csv", "id,account,start,end,gpus\n");
     let missing = site.beside("no-such-map.toml");
     let args = ["import", "jobs", "--cluster", "alpha", "--map", missing.to_str().unwrap(), &file];
@@ -204,23 +210,27 @@ fn a_map_that_does_not_fit_stops_before_the_first_record() {
 
 #[test]
 fn samples_one_bad_line_costs_itself() {
-    let good = |minute: u32, job: u32| format!("2026-03-02T10:{minute:02}:00+00:00,n1,64,u,{job},cmd,100,1024,1,50,10,1024\n");
-    for (bad, says) in [
+    let good = |n: usize| format!("2026-03-02T10:{:02}:00+00:00,n1,64,u,{n},cmd,100,1024,1,50,10,1024", 5 * n);
+    let cases = [
         ("2026-03-02T10:05:00+00:00,n1,64,u", "4 fields where 12 are expected"),
         ("2026-03-02 10:05,n1,64,u,2,cmd,100,1024,1,50,10,1024", "time: `2026-03-02 10:05` is no RFC 3339 time"),
         ("2026-03-02T10:05:00+00:00,n1,64,u,2,cmd,100,1024,12,50,10,1024", "gpus: `12` is no mask of GPUs"),
         ("2026-03-02T10:05:00+00:00,,64,u,2,cmd,100,1024,1,50,10,1024", "host: empty"),
-    ] {
-        let site = Site::new();
-        let file = site.file("samples.csv", format!("{}{bad}\n{}", good(0, 1), good(5, 1)));
-        let done = site.run(&["import", "sonar", &file]);
-        done.fails(3, &[&format!("samples.csv:2: {says}")]);
-        assert_eq!(site.sql("SELECT count(*) AS n FROM sample").one("n"), "2", "{bad}");
-    }
-    // an impossible reading is no reading: the row goes in without it
+    ];
+    let site = Site::new();
+    let text = between(&good(0), |n| good(n + 1), &cases.map(|(line, _)| line.as_bytes()));
+    let file = site.file("samples.csv", text);
+    let done = site.run(&["import", "sonar", &file]);
+    each_costs_itself(&site, &done, "samples.csv", 3, &cases.map(|(_, says)| says));
+    assert_eq!(site.sql("SELECT count(*) AS n FROM sample").one("n"), "6");
+}
+
+#[test]
+fn samples_an_impossible_reading_is_none() {
+    let good = "2026-03-02T10:00:00+00:00,n1,64,u,1,cmd,100,1024,1,50,10,1024\n";
     let site = Site::new();
     let wild = "2026-03-02T10:05:00+00:00,n1,64,u,2,cmd,100,1024,1,37100,10,17592186044134\n";
-    let file = site.file("samples.csv", format!("{}{wild}", good(0, 1)));
+    let file = site.file("samples.csv", format!("{good}{wild}"));
     site.run(&["import", "sonar", &file]).fails(3, &["samples.csv:2: gpu%: `37100`", "samples.csv:2: gpu_mem_kib: `17592186044134`"]);
     let row = site.sql("SELECT gpu_ppm IS NULL AND gpu_mem_bytes IS NULL AS absent FROM sample WHERE job = '2'");
     assert_eq!(row.one("absent"), "true");

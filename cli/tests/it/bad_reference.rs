@@ -5,13 +5,14 @@ use crate::site::Site;
 /// Refused as a whole, with exactly these problems; the table stays as it was.
 #[track_caller]
 fn refused(site: &Site, table: &str, csv: &str, problems: &[&str]) {
-    let before = site.run(&[table, "list", "--format", "csv"]).out;
+    std::fs::create_dir_all(site.data()).unwrap();
+    let before = site.ok(&[table, "list", "--format", "csv"]);
     let file = site.file("in.csv", csv);
     let done = site.run(&[table, "import", &file]);
     done.fails(1, &["nothing of in.csv was imported"]);
     done.fails(1, problems);
     assert_eq!(done.err.lines().filter(|l| l.contains("in.csv, line ")).count(), problems.len(), "{}", done.err);
-    assert_eq!(site.run(&[table, "list", "--format", "csv"]).out, before);
+    assert_eq!(site.ok(&[table, "list", "--format", "csv"]), before);
 }
 
 #[test]

@@ -40,31 +40,37 @@ fn cut_and_foreign_files_are_set_aside_with_their_reason() {
     let whole = std::fs::read(site.data().join("inbox").join(&good[0])).unwrap();
     let cut = &whole[..whole.len() * 6 / 10];
     // another program's Parquet file, whole and well named
-    let foreign = Site::new();
-    foreign.jobs(&table_of(&HOUR));
-    let foreign = foreign.command(&["sql", "SELECT 1 AS apples, 'x' AS pears", "--format", "parquet"]).output().unwrap();
+    let other = Site::new();
+    other.jobs(&table_of(&HOUR));
+    let foreign = other.command(&["sql", "SELECT 1 AS apples, 'x' AS pears", "--format", "parquet"]).output().unwrap();
     let named = |table: &str, bytes: &[u8]| format!("{table}~w~{}.parquet", hash_of(bytes));
     let junk = b"PAR1 this is no parquet PAR1";
-    for (name, bytes, reason) in [
+    let files = [
         ("foo.parquet".to_owned(), &junk[..], "the file name is not a segment's"),
         (named("job", junk), &junk[..], "not a whole Parquet file"),
-        (named("job", b""), &b""[..], "not a whole Parquet file"),
+        (named("reading", b""), &b""[..], "not a whole Parquet file"),
         (named("apple", junk), &junk[..], "there is no observed table `apple`"),
         (named("usage", &whole), &whole[..], "there is no observed table `usage`"),
         (named("job", cut), cut, "not a whole Parquet file"),
-        (good[0].replace(".parquet", "").replace("alpha", "beta") + ".parquet", cut, "does not have the hash in its name"),
+        (good[0].replace("alpha", "beta"), cut, "do not have the hash in its name"),
         (named("job", &foreign.stdout), &foreign.stdout, "column `apples` is unknown to this version"),
-    ] {
-        let site = waiting();
-        std::fs::write(site.data().join("inbox").join(&name), bytes).unwrap();
-        site.run(&["ingest"]).fails(3, &[&name, reason]);
-        assert_eq!((held(&site).as_str(), inbox(&site).len()), ("1.0000", 0), "{name}");
+    ];
+    for (name, bytes, _) in &files {
+        std::fs::write(site.data().join("inbox").join(name), bytes).unwrap();
+    }
+    let done = site.run(&["ingest"]);
+    assert!(done.out.contains("ingested 4 segments: 4 rows new"), "{done:#?}");
+    for (name, bytes, reason) in files {
+        done.fails(3, &[&format!("quarantined: {name}: ")]);
+        let line = done.err.lines().find(|l| l.contains(&name)).unwrap();
+        assert!(line.contains(reason), "{line}");
         let kept = site.data().join("quarantine").join(&name);
         assert_eq!(std::fs::read(&kept).unwrap(), bytes, "nothing is lost");
         let why = std::fs::read_to_string(format!("{}.reason.json", kept.display())).unwrap();
         assert!(why.contains(reason), "{why}");
-        assert!(site.ok(&["ingest"]).contains("ingested 0 segments"), "and it is not tried again");
     }
+    assert_eq!((held(&site).as_str(), inbox(&site).len()), ("1.0000", 0));
+    assert!(site.ok(&["ingest"]).contains("ingested 0 segments"), "and they are not tried again");
 }
 
 /// What is being written, and what lies in folders, is not looked at.
@@ -92,7 +98,7 @@ fn a_changed_segment_is_set_aside_and_can_be_sent_again() {
     let middle = changed.len() / 2;
     changed[middle] ^= 1;
     std::fs::write(&path, changed).unwrap();
-    site.run(&["ingest"]).fails(3, &[&name, "does not have the hash in its name"]);
+    site.run(&["ingest"]).fails(3, &[&name, "do not have the hash in its name"]);
     assert_eq!(held(&site), "none");
     std::fs::write(&path, bytes).unwrap();
     site.ok(&["ingest"]);

@@ -1,7 +1,7 @@
 //! Samples of a node with four GPUs: 160 published figures, and a holder that did nothing for twenty hours.
 
 use crate::site::{Done, Site, shared, text_of};
-use crate::table::{Table, decimal};
+use crate::table::{decimal, four_places};
 
 /// The time the samples speak of.
 const WINDOW: [&str; 6] = ["--from", "2023-06-23", "--to", "2023-06-25", "--zone", "UTC"];
@@ -16,7 +16,7 @@ fn uio_all_published_figures_and_who_held_what() {
     let site = Site::new();
     site.ok(&["import", "sonar", "--cluster", "uio", &files[0], &files[1]]);
     figures(&site, &folder);
-    held(&site);
+    held(&site, &sampled_hours(&files));
     idle_holder(&site);
     order_split_and_overlap(&folder, &everything(&site));
 }
@@ -41,17 +41,28 @@ fn figures(site: &Site, folder: &str) {
             compared += 1;
         }
     }
-    assert_eq!((compared, ours.rows.len()), (160, 20));
+    assert_eq!(compared, 160);
+    assert!(ours.rows.len() > 20, "the published table leaves short jobs out, this one does not");
 }
 
-fn held(site: &Site) {
+/// From the first sample to the last: the first itself stands for no time.
+fn sampled_hours(files: &[String; 2]) -> String {
+    let texts = files.each_ref().map(|f| text_of(f));
+    let stamps = texts.iter().flat_map(|t| t.lines()).map(|l| {
+        chrono::DateTime::parse_from_rfc3339(l.split(',').next().unwrap()).unwrap().timestamp_millis()
+    });
+    let (first, last) = (stamps.clone().min().unwrap(), stamps.max().unwrap());
+    four_places(i128::from(last - first), 3_600_000)
+}
+
+fn held(site: &Site, sampled: &str) {
     let usage = site.table(&[&["report", "usage", "--by", "device"][..], &WINDOW].concat());
     assert_eq!(usage.rows.len(), HELD.len());
     for (row, (hours, zero)) in usage.rows.iter().zip(HELD) {
         let of = |column: &str| row[usage.at(column)].as_str();
         assert_eq!((of("held_hours"), of("held_zero_hours")), (hours, zero), "{row:?}");
         let whole = decimal(of("capacity_hours"));
-        assert_eq!(whole, decimal("41.0000"), "from the first sample to the last: {row:?}");
+        assert_eq!(of("capacity_hours"), sampled, "{row:?}");
         assert_eq!(decimal(of("unallocated_hours")), whole - decimal(hours), "nobody's is the rest: {row:?}");
         assert_eq!((of("unobserved_hours"), of("unavailable_hours"), of("held_unmeasured_hours")), ("0.0000", "0.0000", "0.0000"));
         assert_eq!(decimal(of("busy_hours")) + decimal(of("held_idle_hours")), decimal(hours));
@@ -107,5 +118,4 @@ fn order_split_and_overlap(folder: &str, expected: &[String; 3]) {
         }
         assert_eq!(&everything(&site), expected, "way {n}");
     }
-    let _ = Table::read(&expected[0]);
 }

@@ -1,8 +1,8 @@
 //! `reading`: every look at a scheduler, a node or a file, successful or not.
 
 super::table! {
-    /// One look at a source.
-    ReadingRow: "reading", grain "look at a source", key ["source", "kind", "cluster", "read_at_ms"], by_day false {
+    /// One look at a source. Looks of one time that saw different things (a cut file, then the whole one) are two looks.
+    ReadingRow: "reading", grain "look at a source", key ["source", "kind", "cluster", "read_at_ms", "from_ms", "to_ms", "ok", "rows"], by_day false {
         source: String, None, "what was read: a file's name without its folder, a command, a node";
         kind: String, None, "import, scheduler or node";
         cluster: String, None, "cluster the look was about";
