@@ -1,6 +1,7 @@
 //! Reading an input: a file, a `.gz` file or standard input, whole. The only file reads of this crate.
 //!
-//! A damaged gzip stream is data: what could be read is kept, with the problem beside it.
+//! A gzip stream that was cut is data: what could be read is kept, with the problem beside it. One whose bytes were
+//! changed is none: its checksum tells that something in it is wrong, and not what.
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -65,6 +66,14 @@ pub enum InputError {
         /// The path as given.
         path: String,
     },
+    /// A gzip stream that is not what was compressed.
+    #[error("`{path}` is a damaged gzip stream, so nothing in it can be trusted: copy or export it again")]
+    Damaged {
+        /// The path as given.
+        path: String,
+        /// What is wrong with it.
+        source: std::io::Error,
+    },
     /// More than can be held.
     #[error("`{path}` holds more than {BYTES_MAX} bytes once decoded: split it into smaller files")]
     TooLarge {
@@ -111,7 +120,10 @@ fn decode(path: &str, name: &str, from: &mut dyn Read) -> Result<Input, InputErr
     if !is_gzip && name.to_ascii_lowercase().ends_with(".gz") {
         return Err(InputError::NotGzip { path });
     }
-    let (bytes, problem) = if is_gzip { gunzip(&raw) } else { (raw, None) };
+    let (bytes, problem) = match is_gzip {
+        true => gunzip(&raw).map_err(|source| InputError::Damaged { path: path.clone(), source })?,
+        false => (raw, None),
+    };
     if bytes.len() as u64 > BYTES_MAX {
         return Err(InputError::TooLarge { path });
     }
@@ -121,14 +133,17 @@ fn decode(path: &str, name: &str, from: &mut dyn Read) -> Result<Input, InputErr
     Ok(Input { name: name.to_owned(), bytes, problem })
 }
 
-fn gunzip(raw: &[u8]) -> (Vec<u8>, Option<String>) {
+/// The decoded bytes and, of a stream that was cut, where it ends.
+fn gunzip(raw: &[u8]) -> Result<(Vec<u8>, Option<String>), std::io::Error> {
     let mut bytes = Vec::new();
-    let read = MultiGzDecoder::new(raw).take(BYTES_MAX + 1).read_to_end(&mut bytes);
-    let problem = read.err().map(|error| match error.kind() {
-        ErrorKind::UnexpectedEof => format!("the gzip stream ends early after {} bytes", bytes.len()),
-        _ => format!("the gzip stream is damaged after {} bytes ({error})", bytes.len()),
-    });
-    (bytes, problem)
+    match MultiGzDecoder::new(raw).take(BYTES_MAX + 1).read_to_end(&mut bytes) {
+        Ok(_) => Ok((bytes, None)),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+            let problem = format!("the gzip stream ends early after {} bytes", bytes.len());
+            Ok((bytes, Some(problem)))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]
@@ -192,11 +207,12 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_gzip_says_so() {
+    fn nothing_of_a_damaged_gzip_is_trusted() {
         let mut bytes = gz(b"1,2\n3,4\n");
         let crc = bytes.len() - 8;
         bytes[crc] ^= 0xff;
-        assert!(stdin(&bytes).unwrap().problem.unwrap().starts_with("the gzip stream is damaged after 8 bytes"));
+        let error = stdin(&bytes).unwrap_err();
+        assert!(error.to_string().starts_with("`stdin` is a damaged gzip stream"), "{error}");
     }
 
     #[test]

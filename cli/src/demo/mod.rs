@@ -118,6 +118,7 @@ pub(crate) fn generate(params: &FleetParams) -> Fleet {
 
 impl Fleet {
     /// Every segment that the collectors write, one delivery (a cluster's or a node's UTC day) at a time.
+    #[cfg(test)]
     pub(crate) fn segments(&self) -> impl Iterator<Item = Result<Vec<Segment>, SegmentError>> + '_ {
         (0..self.deliveries()).map(|n| self.delivery(n))
     }
@@ -140,11 +141,6 @@ impl Fleet {
             }
             None => Ok(Vec::new()),
         }
-    }
-
-    /// Jobs, and runs of them, that the data know.
-    pub(crate) fn counts(&self) -> (usize, usize) {
-        (self.world.jobs.len(), self.world.jobs.iter().map(|j| j.runs.len()).sum())
     }
 
     fn writers(&self) -> usize {

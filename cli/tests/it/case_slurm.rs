@@ -23,7 +23,7 @@ fn c21_four_gpus_however_they_are_written() {
         ("AllocTRES", "cpu=8,gres/gpu=4,gres/gpu:nvidia_h200_nvl_4g.71gb=4,node=1"),
     ];
     for (n, (header, cells)) in forms.iter().enumerate() {
-        let file = site.file(&format!("form{n}.txt"), hour(n, header, cells));
+        let file = site.file(&format!("form{n}.txt"), hour(n + 1, header, cells));
         site.ok(&["import", "sacct", "--cluster", "alpha", "--zone", "UTC", &file]);
     }
     let usage = site.table(&["report", "usage", "--month", "2026-03", "--zone", "UTC", "--by", "job,gpus"]);
@@ -31,7 +31,7 @@ fn c21_four_gpus_however_they_are_written() {
     for (n, (_, cells)) in forms.iter().enumerate() {
         // four instances of four slices of seven are less than four cards
         let hours = if n == 5 { "2.2857" } else { "4.0000" };
-        assert_eq!(usage.get(&[("job", &n.to_string())], "held_hours"), hours, "{cells}");
+        assert_eq!(usage.get(&[("job", &(n + 1).to_string())], "held_hours"), hours, "{cells}");
     }
 }
 

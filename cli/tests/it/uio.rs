@@ -63,9 +63,12 @@ fn held(site: &Site, sampled: &str) {
         assert_eq!((of("held_hours"), of("held_zero_hours")), (hours, zero), "{row:?}");
         let whole = decimal(of("capacity_hours"));
         assert_eq!(of("capacity_hours"), sampled, "{row:?}");
-        assert_eq!(decimal(of("unallocated_hours")), whole - decimal(hours), "nobody's is the rest: {row:?}");
+        // each figure is rounded for itself
+        let rest = decimal(of("unallocated_hours")) - (whole - decimal(hours));
+        assert!(rest.abs() <= 1, "nobody's is the rest: {row:?}");
         assert_eq!((of("unobserved_hours"), of("unavailable_hours"), of("held_unmeasured_hours")), ("0.0000", "0.0000", "0.0000"));
-        assert_eq!(decimal(of("busy_hours")) + decimal(of("held_idle_hours")), decimal(hours));
+        let parts = decimal(of("busy_hours")) + decimal(of("held_idle_hours"));
+        assert!((parts - decimal(hours)).abs() <= 1, "{row:?}");
     }
 }
 
