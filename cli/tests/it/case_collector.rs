@@ -109,64 +109,6 @@ fn c10_a_re_send_is_accepted_and_counted_once() {
     assert_eq!(site.sql("SELECT count(*) AS n FROM quarantine").one("n"), "60");
 }
 
-/// A device file of before `mig_profile`, one of after it with text in another encoding, in both orders: the same.
-#[test]
-fn c32_older_and_newer_files_in_either_order() {
-    let node = Node::bare("n1", "GPU-0");
-    let writer = Site::new();
-    put(&writer, &node.facts());
-    put(&writer, &node.hour(30_000));
-    writer.ok(&["ingest"]);
-    let rewritten = |select: &str, from: &str, table: &str| {
-        let query = format!("SELECT {select} FROM {from}");
-        let made = writer.command(&["sql", &query, "--format", "parquet"]).output().unwrap();
-        assert!(made.status.success(), "{made:?}");
-        (format!("{table}~n1~{}.parquet", hash_of(&made.stdout)), made.stdout)
-    };
-    let old = rewritten(
-        "device_id, first_seen_ms, cluster, node, uuid, model, CAST(40 AS INT) AS memory_bytes, scheduler",
-        "device",
-        "device",
-    );
-    let new = rewritten(
-        "device_id, first_seen_ms + 1800000 AS first_seen_ms, cluster, arrow_cast(node, 'Dictionary(Int32, Utf8)') AS node, \
-         uuid, arrow_cast(model, 'LargeUtf8') AS model, memory_bytes, '1g.10gb' AS mig_profile, scheduler",
-        "device",
-        "device",
-    );
-    let deliver = |site: &Site, (name, bytes): &(String, Vec<u8>)| {
-        std::fs::create_dir_all(site.data().join("inbox")).unwrap();
-        std::fs::write(site.data().join("inbox").join(name), bytes).unwrap();
-    };
-    let mut seen = Vec::new();
-    for order in [[&old, &new], [&new, &old]] {
-        let site = Site::new();
-        put(&site, &node.facts()[1..]);
-        put(&site, &node.hour(30_000));
-        for file in order {
-            deliver(&site, file);
-            site.ok(&["ingest"]);
-        }
-        let devices = site.sql("SELECT first_seen_ms, model, mig_profile FROM device ORDER BY first_seen_ms");
-        assert_eq!((devices.column("model"), devices.column("mig_profile")), (vec!["A100"; 2], vec!["", "1g.10gb"]));
-        seen.push((usage(&site), site.sql("SELECT * FROM usage ORDER BY unit_id, cell, holder, from_ms")));
-    }
-    assert_eq!(seen[0], seen[1]);
-    assert_eq!(seen[0].0.get(&[("user", "ann")], "held_hours"), "1.0000");
-
-    // an instant without a zone is not the integer that it should be: the file is named, nothing becomes NULL
-    let wrong = rewritten("*, to_timestamp_millis(first_seen_ms) AS wrong", "device", "device");
-    let columns = "device_id, to_timestamp_millis(first_seen_ms) AS first_seen_ms, cluster, node, uuid, model, scheduler";
-    let typed = rewritten(columns, "device", "device");
-    for (file, reason) in [(wrong, "column `wrong` is unknown"), (typed, "column `first_seen_ms` is Timestamp")] {
-        let site = Site::new();
-        put(&site, &node.facts()[1..]);
-        deliver(&site, &file);
-        site.run(&["ingest"]).fails(3, &[&file.0, reason]);
-        assert_eq!(site.sql("SELECT count(*) AS n FROM device").one("n"), "0");
-    }
-}
-
 /// What arrives after a report was made is in the next one; nothing remembers the folder as it was.
 #[test]
 fn c34_a_file_that_arrives_late_is_in_the_next_report() {
