@@ -2,6 +2,7 @@
 
 use gpuledger_schema::id::{device_id, id63};
 use gpuledger_schema::table::{DeviceRow, NodeStateRow, ReadingRow};
+use gpuledger_schema::unit::DAY_MS;
 
 use super::rng::Rng;
 use super::runs::RunSpec;
@@ -255,6 +256,12 @@ impl Maker {
             rows: 0,
             error: (!ok).then(|| "timeout".to_owned()),
         };
+        // a look at the end of each day before the last
+        let mut day = self.from / DAY_MS * DAY_MS + DAY_MS;
+        while day < self.as_of - 8 * MINUTE {
+            self.facts.reading.push(one(day - 1, true));
+            day += DAY_MS;
+        }
         self.facts.reading.extend([
             one(self.as_of - 7 * MINUTE, true),
             one(self.as_of, true),
