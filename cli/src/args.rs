@@ -216,7 +216,7 @@ pub(crate) enum Report {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Asked {
     /// First instant: a date (midnight in the zone) or RFC 3339 with an offset
-    #[arg(long, required_unless_present = "month", requires = "to", conflicts_with = "month")]
+    #[arg(long, requires = "to", conflicts_with = "month")]
     pub(crate) from: Option<String>,
     /// First instant after
     #[arg(long, requires = "from", conflicts_with = "month")]

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         }
     };
     start_log();
+    hush_caught_panic();
     match command::run(args) {
         Ok(outcome) => ExitCode::from(outcome.code()),
         Err(e) if broken_pipe(&e) => ExitCode::SUCCESS,
@@ -50,6 +51,18 @@ fn chain(e: &anyhow::Error) -> String {
 /// Whoever read our output has gone (`| head`): not our failure.
 fn broken_pipe(e: &anyhow::Error) -> bool {
     e.chain().any(|c| c.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe))
+}
+
+/// Where a write fails (a full disk), `deltalake` aborts the upload, catches the panic with which `object_store` answers,
+/// and returns the error, which we show. Only that panic's own text would stand beside it, so it is left out.
+fn hush_caught_panic() {
+    let loud = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let at_upload = info.location().is_some_and(|l| l.file().ends_with("buffered.rs") && l.file().contains("object_store"));
+        if !(at_upload && info.payload_as_str() == Some("Already shut down")) {
+            loud(info);
+        }
+    }));
 }
 
 /// Logs go to stderr; `GPULEDGER_LOG` is error (the default), warn, info, debug or trace.

@@ -62,6 +62,19 @@ pub enum ReportError {
     /// Nothing was ever taken in.
     #[error("the lake at `{0}` holds nothing yet; import something first")]
     Empty(String),
+    /// There is no such cut.
+    #[error("the lake at `{at}` has no cut {wanted}; its newest is {newest}")]
+    NoCut {
+        /// The lake.
+        at: String,
+        /// The cut that was asked for.
+        wanted: u64,
+        /// The newest there is.
+        newest: u64,
+    },
+    /// The cut is there, and what was built from it is not kept.
+    #[error("no ledger was built of cut {0}: one is built of the newest cut, when it is first asked for")]
+    NotBuilt(u64),
     /// The ledger lags behind what was taken in, and this command only reads.
     #[error("the ledger is older than what was taken in; run `gpuledger ingest` where the data folder can be written")]
     Stale,

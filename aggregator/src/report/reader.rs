@@ -26,18 +26,16 @@ impl Reader {
     /// Opens the newest cut, or the one of that number; its ledger must have been built.
     pub async fn open(lake: &Lake, partitions: usize, cut: Option<u64>) -> Result<Self, ReportError> {
         let empty = || ReportError::Empty(lake.shown().to_owned());
+        let (newest, newest_cut) = lake.newest::<Cut>(path::CUTS).await?.ok_or_else(empty)?;
         let (number, cut, build) = match cut {
-            None => {
-                let (number, cut) = lake.newest::<Cut>(path::CUTS).await?.ok_or_else(empty)?;
-                (number, cut, ledger::current(lake).await?)
-            }
+            None => (newest, newest_cut, ledger::current(lake).await?.ok_or(ReportError::Stale)?),
             Some(wanted) => {
                 let number = Numbered(wanted);
-                let cut = lake.document::<Cut>(path::CUTS, number).await?.ok_or_else(empty)?;
-                (number, cut, build_of(lake, wanted).await?)
+                let none = || ReportError::NoCut { at: lake.shown().to_owned(), wanted, newest: newest.0 };
+                let cut = lake.document::<Cut>(path::CUTS, number).await?.ok_or_else(none)?;
+                (number, cut, build_of(lake, wanted).await?.ok_or(ReportError::NotBuilt(wanted))?)
             }
         };
-        let build = build.ok_or(ReportError::Stale)?;
         Self::of(lake.clone(), (number, cut), build, partitions).await
     }
 

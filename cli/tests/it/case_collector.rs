@@ -28,18 +28,22 @@ impl Node {
 
     /// The card, and a look at the machine that lasts from noon to one.
     pub(crate) fn facts(&self) -> Vec<Segment> {
-        let device = DeviceRow {
-            device_id: device_id(self.uuid), first_seen_ms: self.noon_ms(), retired_ms: None, cluster: "bare".into(),
-            node: self.name.into(), uuid: self.uuid.into(), parent_id: None, model: Some("A100".into()),
-            memory_bytes: Some(80 << 30), mig_profile: None, compute_slices: None, card_slices: None, interconnect: None,
-            compute_capability: None, driver: None, minor: None, pci: None, queue: None, scheduler: "none".into(),
-        };
         let to_ms = self.noon_ms() + 60 * MINUTE_MS;
         let reading = ReadingRow {
             source: self.name.into(), kind: "node".into(), cluster: "bare".into(), node: Some(self.name.into()),
             read_at_ms: to_ms, from_ms: self.noon_ms(), to_ms, ok: true, rows: 60, error: None,
         };
-        [segment(self.name, &[device]), segment(self.name, &[reading])].map(|s| s.unwrap().unwrap()).into()
+        [segment(self.name, &[self.device()]), segment(self.name, &[reading])].map(|s| s.unwrap().unwrap()).into()
+    }
+
+    /// The card, known from noon on.
+    fn device(&self) -> DeviceRow {
+        DeviceRow {
+            device_id: device_id(self.uuid), first_seen_ms: self.noon_ms(), retired_ms: None, cluster: "bare".into(),
+            node: self.name.into(), uuid: self.uuid.into(), parent_id: None, model: Some("A100".into()),
+            memory_bytes: Some(80 << 30), mig_profile: None, compute_slices: None, card_slices: None, interconnect: None,
+            compute_capability: None, driver: None, minor: None, pci: None, queue: None, scheduler: "none".into(),
+        }
     }
 
     /// Minutes by (sequence number, wall clock): the boot-time clock goes on steadily from an hour after the boot.
@@ -88,6 +92,28 @@ fn usage(site: &Site) -> crate::table::Table {
     site.table(&["report", "usage", "--month", "2026-03", "--zone", "UTC", "--by", "user"])
 }
 
+/// 60 minutes of work, the clock put back by 20 after 30 of them: 60 minutes, none negative, none twice. The collector
+/// that saw its clock go back says again since when it knows its card.
+#[test]
+fn c08_a_clock_step_loses_and_doubles_nothing() {
+    let node = Node::bare("n1", "GPU-0");
+    let stamp = |m: i64| node.noon_ms() + if m < 30 { m } else { m - 20 } * MINUTE_MS;
+    let ticks: Vec<_> = (0..60).map(|m| (m, stamp(m))).collect();
+    let site = Site::new();
+    put(&site, &node.facts());
+    put(&site, &[segment("n1", &[DeviceRow { first_seen_ms: node.noon_ms() - 20 * MINUTE_MS, ..node.device() }]).unwrap().unwrap()]);
+    put(&site, &pair("n1", &node.processes(&ticks, MINUTE_MS), &node.minutes(&ticks, 1)).unwrap());
+    site.ok(&["ingest"]);
+    let usage = usage(&site);
+    assert_eq!(usage.get(&[("user", "ann")], "held_hours"), "1.0000");
+    assert_eq!(usage.get(&[("user", "ann")], "busy_hours"), "1.0000");
+    let check = site.ok(&["check"]);
+    assert!(!check.contains("VIOLATED"), "{check}");
+    let least = site.sql("SELECT min(busy_ms) AS least, sum(busy_ms) AS \"all\" FROM usage");
+    assert_eq!((least.one("least").starts_with('-'), least.one("all")), (false, "3600000"));
+    assert!(check.contains("clock"), "the step is flagged: {check}");
+}
+
 /// An hour sent three times is an hour; the same minutes with other values are a conflict, and the first stay.
 #[test]
 fn c10_a_re_send_is_accepted_and_counted_once() {
@@ -107,6 +133,64 @@ fn c10_a_re_send_is_accepted_and_counted_once() {
     site.run(&["ingest"]).fails(3, &["process_minute: another row with the same key"]);
     assert_eq!(usage(&site), first, "the first value is kept");
     assert_eq!(site.sql("SELECT count(*) AS n FROM quarantine").one("n"), "60");
+}
+
+/// A device file of before `mig_profile`, one of after it with text in another encoding, in both orders: the same.
+#[test]
+fn c32_older_and_newer_files_in_either_order() {
+    let node = Node::bare("n1", "GPU-0");
+    let writer = Site::new();
+    put(&writer, &node.facts());
+    put(&writer, &node.hour(30_000));
+    writer.ok(&["ingest"]);
+    let rewritten = |select: &str, from: &str, table: &str| {
+        let query = format!("SELECT {select} FROM {from}");
+        let made = writer.command(&["sql", &query, "--format", "parquet"]).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        (format!("{table}~n1~{}.parquet", hash_of(&made.stdout)), made.stdout)
+    };
+    let old = rewritten(
+        "device_id, first_seen_ms, cluster, node, uuid, model, CAST(40 AS INT) AS memory_bytes, scheduler",
+        "device",
+        "device",
+    );
+    let new = rewritten(
+        "device_id, first_seen_ms + 1800000 AS first_seen_ms, cluster, arrow_cast(node, 'Dictionary(Int32, Utf8)') AS node, \
+         uuid, arrow_cast(model, 'LargeUtf8') AS model, memory_bytes, '1g.10gb' AS mig_profile, scheduler",
+        "device",
+        "device",
+    );
+    let deliver = |site: &Site, (name, bytes): &(String, Vec<u8>)| {
+        std::fs::create_dir_all(site.data().join("inbox")).unwrap();
+        std::fs::write(site.data().join("inbox").join(name), bytes).unwrap();
+    };
+    let mut seen = Vec::new();
+    for order in [[&old, &new], [&new, &old]] {
+        let site = Site::new();
+        put(&site, &node.facts()[1..]);
+        put(&site, &node.hour(30_000));
+        for file in order {
+            deliver(&site, file);
+            site.ok(&["ingest"]);
+        }
+        let devices = site.sql("SELECT first_seen_ms, model, mig_profile FROM device ORDER BY first_seen_ms");
+        assert_eq!((devices.column("model"), devices.column("mig_profile")), (vec!["A100"; 2], vec!["", "1g.10gb"]));
+        seen.push((usage(&site), site.sql("SELECT * FROM usage ORDER BY unit_id, cell, holder, from_ms")));
+    }
+    assert_eq!(seen[0], seen[1]);
+    assert_eq!(seen[0].0.get(&[("user", "ann")], "held_hours"), "1.0000");
+
+    // an instant without a zone is not the integer that it should be: the file is named, nothing becomes NULL
+    let wrong = rewritten("*, to_timestamp_millis(first_seen_ms) AS wrong", "device", "device");
+    let columns = "device_id, to_timestamp_millis(first_seen_ms) AS first_seen_ms, cluster, node, uuid, model, scheduler";
+    let typed = rewritten(columns, "device", "device");
+    for (file, reason) in [(wrong, "column `wrong` is unknown"), (typed, "column `first_seen_ms` is Timestamp")] {
+        let site = Site::new();
+        put(&site, &node.facts()[1..]);
+        deliver(&site, &file);
+        site.run(&["ingest"]).fails(3, &[&file.0, reason]);
+        assert_eq!(site.sql("SELECT count(*) AS n FROM device").one("n"), "0");
+    }
 }
 
 /// What arrives after a report was made is in the next one; nothing remembers the folder as it was.

@@ -2,6 +2,7 @@
 
 use gpuledger_schema::id::{boot_id, hint_of_session};
 use gpuledger_schema::table::{DeviceMinuteRow, ProcessMinuteRow};
+use gpuledger_schema::unit::BRIDGE_MS;
 use gpuledger_schema::window::day_of;
 
 use super::make::{Card, Flavor, MINUTE, Maker, Node, test_id};
@@ -58,7 +59,9 @@ pub(super) fn minutes(m: &mut Maker, node: &Node) {
                 let seq = (again.at - boot_now.started) / 1000 * 10 + 1;
                 one(m, node, card, &sessions, Boot { seq, ..boot_now }, again);
             }
-            let hole = if m.rng.chance(3) { m.rng.range(MINUTE, 14 * MINUTE) } else { 0 };
+            // of any length, or just bridged, or just not
+            let long = m.rng.range(MINUTE, 14 * MINUTE);
+            let hole = if m.rng.chance(3) { m.rng.pick(&[long, BRIDGE_MS, BRIDGE_MS + 1]) } else { 0 };
             at += dur + hole + (m.scale - 1) * MINUTE;
         }
     }
