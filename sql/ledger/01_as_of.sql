@@ -1,9 +1,10 @@
--- The as-of of a cluster: the end of what its newest successful reading speaks of. Nothing exists after it.
+-- What is known of a cluster at all: from the beginning of what any successful reading speaks of to the as-of, the end of
+-- what the newest one speaks of. Nothing exists after it, and what was there "from the beginning" was there from `begin_ms`.
 -- grain: cluster. key: cluster. units: epoch ms
 -- inputs: reading
 -- parameters: none
 -- output: as_of
-SELECT cluster, max(to_ms) AS as_of_ms
+SELECT cluster, min(from_ms) AS begin_ms, max(to_ms) AS as_of_ms
 FROM reading
 WHERE ok
 GROUP BY cluster

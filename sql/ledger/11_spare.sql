@@ -1,11 +1,13 @@
 -- GPUs of the inventory that no device row stands for: they are capacity without a name. Per node (or cluster, for
--- rows without a node) and interval: inventory less devices known there, taken from its rows in order of model.
+-- rows without a node) and interval: inventory less devices known there, taken from its rows in order of model. A row
+-- without a beginning (0) begins with what is known of its cluster.
 -- grain: place x model x interval. units: GPUs, epoch ms. invariants: L1
 -- inputs: inventory, device_span, as_of
 -- parameters: none
 -- output: spare
 WITH listed AS (
-    SELECT i.cluster, coalesce(i.node, '') AS node, i.model, i.gpus, i.declared_up, i.from_ms,
+    SELECT i.cluster, coalesce(i.node, '') AS node, i.model, i.gpus, i.declared_up,
+        CASE WHEN i.from_ms = 0 THEN coalesce(a.begin_ms, 0) ELSE i.from_ms END AS from_ms,
         CASE WHEN i.to_ms < a.as_of_ms THEN i.to_ms ELSE a.as_of_ms END AS to_ms
     FROM inventory i
     JOIN as_of a ON a.cluster = i.cluster

@@ -9,21 +9,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::id::id63;
 use gpuledger_schema::path::{self, Numbered};
-use gpuledger_schema::table::{self, ProcessMinuteRow, QuarantineRow, Row, Table};
+use gpuledger_schema::table::{self, DeviceRow, ProcessMinuteRow, QuarantineRow, Row, Table};
 
 use crate::engine::{Engine, EngineError};
 use crate::lake::{Batch, BatchSegment, Cut, Lake, LakeError};
 
 mod dedupe;
+mod owner;
 mod segment;
 mod touched;
 
 use dedupe::Known;
+use owner::{Owners, file_of, folder_of};
 use segment::{Checked, Problem};
 use touched::Touched;
 
 /// Compressed bytes a batch takes at most: its rows lie in memory while they are compared.
-const BATCH_BYTES_MAX: u64 = 24 << 20;
+const BATCH_BYTES_MAX: u64 = 6 << 20;
 
 /// What can stop an ingest as a whole.
 #[derive(Debug, thiserror::Error)]
@@ -63,14 +65,16 @@ pub struct IngestReport {
 /// Takes in everything that waits in the inbox. The caller holds the writer's lock.
 pub async fn ingest(lake: &Lake, progress: &mut (dyn FnMut(usize, usize) + Send)) -> Result<IngestReport, IngestError> {
     let mut report = IngestReport::default();
-    let in_all = lake.list(path::INBOX).await?.len();
+    let in_all = waiting(lake).await?.len();
+    let cut = lake.newest::<Cut>(path::CUTS).await?.map(|(_, c)| c).unwrap_or_default();
+    let mut owners = Owners::of(lake, &cut).await?;
     if let Some((number, batch)) = unfinished(lake).await? {
-        let checked = read_all(lake, &batch.segments, &mut report).await?;
+        let checked = read_all(lake, &owners, &batch.segments, &mut report).await?;
         commit(lake, number, checked, &mut report).await?;
     }
     let mut passed = BTreeSet::new();
     loop {
-        let batch = next_batch(lake, &mut passed, &mut report).await?;
+        let batch = next_batch(lake, &mut owners, &mut passed, &mut report).await?;
         if batch.is_empty() {
             return Ok(report);
         }
@@ -99,11 +103,16 @@ async fn unfinished(lake: &Lake) -> Result<Option<(Numbered, Batch)>, LakeError>
     Ok((!done).then_some((number, batch)))
 }
 
-async fn read_all(lake: &Lake, entries: &[BatchSegment], report: &mut IngestReport) -> Result<Vec<Checked>, LakeError> {
+async fn read_all(
+    lake: &Lake,
+    owners: &Owners,
+    entries: &[BatchSegment],
+    report: &mut IngestReport,
+) -> Result<Vec<Checked>, LakeError> {
     let mut out = Vec::new();
     for e in entries {
         let Some(bytes) = lake.get(&format!("{}/{}", path::INBOX, e.name)).await? else { continue };
-        match segment::check(&e.name, bytes) {
+        match segment::check(&e.name, bytes, owners) {
             Ok(checked) => out.push(checked),
             Err((bytes, problem)) => set_aside(lake, &e.name, bytes, &problem, report).await?,
         }
@@ -111,19 +120,33 @@ async fn read_all(lake: &Lake, entries: &[BatchSegment], report: &mut IngestRepo
     Ok(out)
 }
 
-/// Reads waiting segments up to the size of a batch; what is broken is set aside. Process files come first, so that a
-/// device file finds its process file in the batch or before it; one that does not waits.
+/// What waits in the inbox and in the folders of nodes: first who has which device, then process files, so that a device
+/// file finds its process file in the batch or before it. Files that are still being written are left alone.
+async fn waiting(lake: &Lake) -> Result<Vec<(String, u64)>, LakeError> {
+    let mut listed = lake.list_nested(path::INBOX).await?;
+    listed.retain(|(name, _)| {
+        let (folder, file) = (folder_of(name).unwrap_or_default(), file_of(name));
+        !folder.starts_with('.') && !file.starts_with('.') && !file.ends_with(".tmp")
+    });
+    let of = |name: &str, table: &str| file_of(name).strip_prefix(table).is_some_and(|rest| rest.starts_with('~'));
+    listed.sort_by_key(|(name, _)| {
+        (!of(name, DeviceRow::TABLE.name), !of(name, ProcessMinuteRow::TABLE.name))
+    });
+    Ok(listed)
+}
+
+/// Reads waiting segments up to the size of a batch; what is broken is set aside, a lone device file waits.
 async fn next_batch(
     lake: &Lake,
+    owners: &mut Owners,
     passed: &mut BTreeSet<String>,
     report: &mut IngestReport,
 ) -> Result<Vec<Checked>, LakeError> {
-    let mut listed = lake.list(path::INBOX).await?;
-    listed.sort_by_key(|(name, _)| !name.starts_with(&format!("{}~", ProcessMinuteRow::TABLE.name)));
+    let listed = waiting(lake).await?;
     let mut batch: Vec<Checked> = Vec::new();
     let mut size = 0;
     for (name, bytes) in listed {
-        if passed.contains(&name) || name.starts_with('.') || name.ends_with(".tmp") {
+        if passed.contains(&name) {
             continue;
         }
         if size > 0 && size + bytes > BATCH_BYTES_MAX {
@@ -131,9 +154,12 @@ async fn next_batch(
         }
         passed.insert(name.clone());
         let Some(content) = lake.get(&format!("{}/{name}", path::INBOX)).await? else { continue };
-        match segment::check(&name, content) {
+        match segment::check(&name, content, owners) {
             Err((content, problem)) => set_aside(lake, &name, content, &problem, report).await?,
             Ok(checked) => {
+                if checked.table.name == DeviceRow::TABLE.name {
+                    checked.rows.iter().for_each(|rows| owners.learn(rows));
+                }
                 let beside = |hash: &str| batch.iter().any(|c| c.entry.sha256.starts_with(hash));
                 let lone = match &checked.pair {
                     Some(hash) => !beside(hash) && !taken_before(lake, hash).await?,

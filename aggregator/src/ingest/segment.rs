@@ -10,6 +10,7 @@ use gpuledger_schema::table::{self, Table};
 use gpuledger_schema::window::day_of;
 use sha2::{Digest, Sha256};
 
+use super::owner::{Owners, file_of};
 use crate::lake::BatchSegment;
 
 /// Metadata key in which a device file names its process file.
@@ -36,6 +37,10 @@ pub(super) enum Problem {
     Missing(String),
     #[error("column `day` does not agree with tick_ms")]
     Day,
+    #[error("a node does not write `{0}`")]
+    NotOfANode(&'static str),
+    #[error("it lies in the folder of node `{node}` and speaks of `{other}`")]
+    Foreign { node: String, other: String },
 }
 
 /// A segment that can go in.
@@ -49,15 +54,15 @@ pub(super) struct Checked {
 }
 
 /// Checks a segment; a bad one comes back with its bytes so that nothing is lost.
-pub(super) fn check(name: &str, bytes: Vec<u8>) -> Result<Checked, (Vec<u8>, Problem)> {
-    match inspect(name, &bytes) {
+pub(super) fn check(name: &str, bytes: Vec<u8>, owners: &Owners) -> Result<Checked, (Vec<u8>, Problem)> {
+    match inspect(name, &bytes).and_then(|checked| owners.admit(&checked).map(|()| checked)) {
         Ok(checked) => Ok(checked),
         Err(problem) => Err((bytes, problem)),
     }
 }
 
 fn inspect(name: &str, bytes: &[u8]) -> Result<Checked, Problem> {
-    let parsed = SegmentName::parse(name).ok_or(Problem::Name)?;
+    let parsed = SegmentName::parse(file_of(name)).ok_or(Problem::Name)?;
     let table = table::observed()
         .into_iter()
         .find(|t| t.name == parsed.table)

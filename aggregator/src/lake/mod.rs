@@ -191,6 +191,13 @@ impl Lake {
 
     /// Names of the objects right below a folder of the lake with their sizes, sorted. Never cached.
     pub async fn list(&self, inside: &str) -> Result<Vec<(String, u64)>, LakeError> {
+        let mut names = self.list_nested(inside).await?;
+        names.retain(|(name, _)| !name.contains('/'));
+        Ok(names)
+    }
+
+    /// The same, and those one folder further down as `folder/name`.
+    pub async fn list_nested(&self, inside: &str) -> Result<Vec<(String, u64)>, LakeError> {
         let prefix = self.at(inside);
         let found: Vec<_> = self
             .store
@@ -201,9 +208,9 @@ impl Lake {
         let mut names: Vec<(String, u64)> = found
             .into_iter()
             .filter_map(|meta| {
-                let mut parts = meta.location.prefix_match(&prefix)?;
-                let name = parts.next()?.as_ref().to_owned();
-                parts.next().is_none().then_some((name, meta.size))
+                let parts: Vec<_> = meta.location.prefix_match(&prefix)?.collect();
+                let names: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
+                (1..=2).contains(&names.len()).then(|| (names.join("/"), meta.size))
             })
             .collect();
         names.sort();

@@ -1,7 +1,7 @@
 //! What may not go into the lake: files in the inbox that are cut, foreign, changed or half of a pair.
 
-use gpuledger_collector::segment::{hash_of, pair, segment};
-use gpuledger_schema::table::JobRow;
+use gpuledger_collector::segment::{Segment, hash_of, pair, segment};
+use gpuledger_schema::table::{JobRow, NodeStateRow, ReadingRow};
 
 use crate::case_collector::{Node, put};
 use crate::case_time::table_of;
@@ -73,15 +73,16 @@ fn cut_and_foreign_files_are_set_aside_with_their_reason() {
     assert!(site.ok(&["ingest"]).contains("ingested 0 segments"), "and they are not tried again");
 }
 
-/// What is being written, and what lies in folders, is not looked at.
+/// What is being written, and what lies in folders of folders, is not looked at.
 #[test]
 fn unfinished_files_and_folders_in_the_inbox_are_left_alone() {
     let site = waiting();
     let place = site.data().join("inbox");
     std::fs::write(place.join(".hidden"), b"x").unwrap();
     std::fs::write(place.join("job~w~0.parquet.tmp"), b"x").unwrap();
-    std::fs::create_dir(place.join("folder")).unwrap();
-    std::fs::write(place.join("folder/inside.parquet"), b"x").unwrap();
+    std::fs::create_dir_all(place.join("n1/folder")).unwrap();
+    std::fs::write(place.join("n1/device~n1~0.parquet.tmp"), b"x").unwrap();
+    std::fs::write(place.join("n1/folder/inside.parquet"), b"x").unwrap();
     site.ok(&["ingest"]);
     assert_eq!(held(&site), "1.0000");
     assert!(inbox(&site).contains(&"job~w~0.parquet.tmp".to_owned()));
@@ -144,4 +145,45 @@ fn rows_in_conflict_are_kept_aside() {
     site.run(&["ingest"]).fails(3, &["job: another row with the same key (job_id, as_of_ms)"]);
     assert_eq!(site.sql("SELECT \"user\" FROM job").one("user"), "ann");
     assert!(site.sql("SELECT raw FROM quarantine").one("raw").contains("user=bob"), "kept with its text");
+}
+
+/// A node delivers into its own folder and speaks of itself only: not for another node, not of another's cards, not of
+/// jobs. What it may say goes in.
+#[test]
+fn a_node_speaks_only_for_itself() {
+    let site = Site::new();
+    let ticks = |node: &Node| (0..60).map(|m| (m, node.noon_ms() + m * 60_000)).collect::<Vec<_>>();
+    let minutes = |by: &str, of: &Node| pair(by, &[], &of.minutes(&ticks(of), 0)).unwrap();
+    let deliver = |folder: &str, segments: &[Segment]| {
+        let place = site.data().join("inbox").join(folder);
+        std::fs::create_dir_all(&place).unwrap();
+        for s in segments {
+            std::fs::write(place.join(s.name.file_name()), &s.bytes).unwrap();
+        }
+    };
+    let (one, two) = (Node::bare("n1", "GPU-1"), Node::bare("n2", "GPU-2"));
+    deliver("n1", &one.facts());
+    deliver("n1", &minutes("n1", &one));
+    deliver("n2", &two.facts());
+    site.ok(&["ingest"]);
+    assert_eq!(site.sql("SELECT count(*) AS n FROM device_minute").one("n"), "60");
+
+    deliver("n2", &one.facts());
+    site.run(&["ingest"]).fails(3, &["in the folder of node `n2` and speaks of `n1`"]);
+    deliver("n2", &minutes("n2", &one));
+    site.run(&["ingest"]).fails(3, &["in the folder of node `n2` and speaks of `n1`"]);
+    let reading = ReadingRow {
+        source: "x".into(), kind: "node".into(), cluster: "bare".into(), node: Some("n1".into()), read_at_ms: 1,
+        from_ms: 0, to_ms: 1, ok: true, rows: 0, error: None,
+    };
+    deliver("n2", &[segment("n2", &[reading]).unwrap().unwrap()]);
+    site.run(&["ingest"]).fails(3, &["in the folder of node `n2` and speaks of `n1`"]);
+    let state = NodeStateRow {
+        cluster: "bare".into(), node: "n2".into(), from_ms: 0, to_ms: Some(1), state: "up".into(), reason: None,
+        source: "n2".into(), as_of_ms: 1,
+    };
+    deliver("n2", &[segment("n2", &[state]).unwrap().unwrap()]);
+    site.run(&["ingest"]).fails(3, &["a node does not write `node_state`"]);
+    assert_eq!(site.sql("SELECT count(*) AS n FROM device_minute").one("n"), "60");
+    assert_eq!(site.sql("SELECT count(*) AS n FROM device").one("n"), "2");
 }

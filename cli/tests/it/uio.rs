@@ -75,14 +75,15 @@ fn held(site: &Site, sampled: &str) {
 /// Job 2447150 held GPU 3 for 248 samples at 0 %: found by its idle time, with its owner.
 fn idle_holder(site: &Site) {
     let usage = site.table(&[&["report", "usage", "--by", "job,user"][..], &WINDOW].concat());
-    let holder = [("job", "2447150")];
+    // what samples name a job is unique on its host only
+    let holder = [("job", "gpunode1.example:2447150")];
     assert_eq!(usage.get(&holder, "user"), "user2");
     assert_eq!(usage.get(&holder, "held_zero_hours"), "20.6665");
     assert_eq!((usage.get(&holder, "held_idle_hours"), usage.get(&holder, "busy_hours")), ("20.6665", "0.0000"));
     let most = usage.rows.iter().filter(|r| r[usage.at("job")] != "-");
     let most = most.max_by_key(|r| decimal(&r[usage.at("held_zero_hours")])).unwrap();
-    assert_eq!(most[usage.at("job")], "2447150");
-    for innocent in ["1921146", "2628112"] {
+    assert_eq!(most[usage.at("job")], "gpunode1.example:2447150");
+    for innocent in ["gpunode1.example:1921146", "gpunode1.example:2628112"] {
         assert!(decimal(usage.get(&[("job", innocent)], "held_zero_hours")) < decimal("0.5"), "{innocent}");
     }
     let told = site.ok(&["explain", "2447150", "--zone", "UTC"]);
