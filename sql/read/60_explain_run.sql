@@ -7,6 +7,7 @@
 SELECT holder
 FROM run
 WHERE ((job_raw = CAST($job AS VARCHAR)
-        OR right(job_raw, length(CAST($job AS VARCHAR)) + 1) = ':' || CAST($job AS VARCHAR)) AND (CAST($cluster AS VARCHAR) = '' OR cluster = CAST($cluster AS VARCHAR)))
+        OR right(job_raw, length(CAST($job AS VARCHAR)) + 1) = ':' || CAST($job AS VARCHAR))
+    AND (CAST($cluster AS VARCHAR) = '' OR cluster = CAST($cluster AS VARCHAR)))
     OR holder = CAST($holder AS BIGINT)
 ORDER BY start_ms, holder
