@@ -6,7 +6,8 @@
 -- parameters: none
 -- output: spare
 WITH listed AS (
-    SELECT i.cluster, coalesce(i.node, '') AS node, i.model, i.gpus, i.declared_up,
+    SELECT i.cluster, coalesce(i.node, '') AS node, i.model, i.gpus, i.declared_up, i.memory_bytes,
+        i.queue, i.interconnect,
         CASE WHEN i.from_ms = 0 THEN coalesce(a.begin_ms, 0) ELSE i.from_ms END AS from_ms,
         CASE WHEN i.to_ms < a.as_of_ms THEN i.to_ms ELSE a.as_of_ms END AS to_ms
     FROM inventory i
@@ -40,7 +41,8 @@ counted AS (
     GROUP BY p.cluster, p.node, p.from_ms, p.to_ms
 ),
 filled AS (
-    SELECT c.cluster, c.node, c.from_ms, c.to_ms, i.model, i.declared_up, i.gpus,
+    SELECT c.cluster, c.node, c.from_ms, c.to_ms, i.model, i.declared_up, i.gpus, i.memory_bytes, i.queue,
+        i.interconnect,
         -- devices left to take off after the rows before this one
         c.devices - coalesce(sum(i.gpus) OVER (
             PARTITION BY c.cluster, c.node, c.from_ms
@@ -48,7 +50,7 @@ filled AS (
     FROM counted c
     JOIN inv i ON i.cluster = c.cluster AND i.node = c.node AND i.from_ms <= c.from_ms AND i.to_ms >= c.to_ms
 )
-SELECT cluster, node, model, declared_up, from_ms, to_ms,
+SELECT cluster, node, model, declared_up, memory_bytes, queue, interconnect, from_ms, to_ms,
     gpus - CASE WHEN devices_left > gpus THEN gpus WHEN devices_left > 0 THEN devices_left ELSE 0 END AS gpus
 FROM filled
 WHERE devices_left < gpus

@@ -1,5 +1,6 @@
--- What unnamed holders get of their place's capacity: held = GPUs x overlap, floored; in order of later start, id, each
--- gets its time or what is left (what is not granted is `conflict_ms`). Where capacity is unknown everything is granted.
+-- What unnamed holders get of their place's capacity: held = GPUs x overlap. Floored milliseconds that parts of cards leave
+-- over in a (place, cell) go to the largest remainders, ties by holder, from. In order of later start, id, each gets its
+-- time or what is left (what is not granted is `conflict_ms`). Where capacity is unknown everything is granted.
 -- covered = floor(held x healthy / capacity). busy: what the run's processes ran on devices that nobody named for it.
 -- grain: place x cell x holder x interval. units: ms. invariants: L4
 -- inputs: stand_in, capacity, busy, device_span, holding
@@ -21,9 +22,18 @@ ran AS (
 held AS (
     SELECT cluster, cell, place_node, place_model, known, holder, start_ms, from_ms, to_ms,
         min(model) AS model,
-        CAST(sum(share_units * (to_ms - from_ms) / 72072000) AS BIGINT) AS held_ms
+        CAST(sum(share_units * (to_ms - from_ms)) AS BIGINT) AS unit_ms
     FROM stand_in
     GROUP BY cluster, cell, place_node, place_model, known, holder, start_ms, from_ms, to_ms
+),
+settled AS (
+    SELECT *,
+        unit_ms / 72072000 + CASE WHEN row_number() OVER (
+                PARTITION BY cluster, cell, place_node, place_model
+                ORDER BY unit_ms % 72072000 DESC, holder, from_ms, to_ms)
+            <= CAST(sum(unit_ms % 72072000) OVER (PARTITION BY cluster, cell, place_node, place_model) AS BIGINT) / 72072000
+            THEN 1 ELSE 0 END AS held_ms
+    FROM held
 ),
 served AS (
     SELECT h.*, c.capacity_ms, c.healthy_ms,
@@ -31,7 +41,7 @@ served AS (
             PARTITION BY h.cluster, h.cell, h.place_node, h.place_model
             ORDER BY h.start_ms DESC, h.holder, h.from_ms, h.to_ms
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS left_ms
-    FROM held h
+    FROM settled h
     LEFT JOIN capacity c ON h.known AND c.cluster = h.cluster AND c.place_node = h.place_node AND c.cell = h.cell
 ),
 granted AS (

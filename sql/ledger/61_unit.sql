@@ -14,7 +14,7 @@ of_node AS (
     FROM (
         SELECT cluster, node, model, memory_bytes, queue, interconnect FROM newest WHERE place = 1
         UNION ALL
-        SELECT cluster, node, model, NULL, NULL, NULL FROM spare
+        SELECT cluster, node, model, memory_bytes, queue, interconnect FROM spare
     )
     GROUP BY cluster, node
 )

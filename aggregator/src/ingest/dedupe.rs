@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
 use datafusion::arrow::compute::{cast, filter_record_batch};
@@ -11,6 +11,7 @@ use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::row::{RowConverter, SortField};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::logical_expr::{Expr, col, lit};
+use foldhash::quality::RandomState;
 use gpuledger_schema::table::Table;
 use gpuledger_schema::window::day_of;
 
@@ -29,10 +30,11 @@ pub(super) struct Fresh {
     pub(super) conflicts: Vec<Conflict>,
 }
 
-/// Keys that are there, with a hash of the rest of their row.
+/// Keys that are there, each as 128 bits of two hashes with seeds of their own, with a hash of the rest of their row:
+/// what is compared is most of ingest, and the bytes themselves would be most of its memory.
 pub(super) struct Known {
-    rows: HashMap<Box<[u8]>, u64>,
-    state: RandomState,
+    rows: HashMap<u128, u64, RandomState>,
+    seeds: [RandomState; 2],
 }
 
 /// Key and content of every row of a batch, as comparable bytes.
@@ -70,15 +72,24 @@ fn split(spec: &Table, batch: &RecordBatch) -> Result<Rows, ArrowError> {
 impl Known {
     /// What is in the lake.
     pub(super) fn new(spec: &Table, before: &[RecordBatch]) -> Result<Self, ArrowError> {
-        let mut known = Self { rows: HashMap::new(), state: RandomState::new() };
+        let mut known = Self {
+            rows: HashMap::with_hasher(RandomState::default()),
+            seeds: [RandomState::default(), RandomState::default()],
+        };
         for batch in before {
             let rows = split(spec, batch)?;
             for i in 0..batch.num_rows() {
-                let content = known.state.hash_one(rows.contents.row(i).data());
-                known.rows.insert(rows.keys.row(i).data().into(), content);
+                let (key, content) = known.hashes(&rows, i);
+                known.rows.insert(key, content);
             }
         }
         Ok(known)
+    }
+
+    fn hashes(&self, rows: &Rows, i: usize) -> (u128, u64) {
+        let key = rows.keys.row(i);
+        let [high, low] = self.seeds.each_ref().map(|seed| u128::from(seed.hash_one(key.data())));
+        (high << 64 | low, self.seeds[0].hash_one(rows.contents.row(i).data()))
     }
 
     /// Sorts new rows into fresh, duplicate and in conflict. Order of the segments: by their names.
@@ -88,8 +99,8 @@ impl Known {
             let rows = split(spec, &batch)?;
             let mut keep = Vec::with_capacity(batch.num_rows());
             for i in 0..batch.num_rows() {
-                let content = self.state.hash_one(rows.contents.row(i).data());
-                let new = match self.rows.entry(rows.keys.row(i).data().into()) {
+                let (key, content) = self.hashes(&rows, i);
+                let new = match self.rows.entry(key) {
                     Entry::Vacant(e) => {
                         e.insert(content);
                         true

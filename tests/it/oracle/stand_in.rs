@@ -332,7 +332,16 @@ fn serve(counts: &[&Unnamed], capacity: Option<&Capacity>) -> Vec<Held> {
     }
     let mut rows: BTreeMap<(i64, i64, i64, i64), i64> = BTreeMap::new();
     for ((start, holder, from, to, _, _), share) in shares {
-        *rows.entry((start, holder, from, to)).or_default() += share * (to - from) / CARD_UNITS;
+        *rows.entry((start, holder, from, to)).or_default() += share * (to - from);
+    }
+    // whole milliseconds; those that parts leave over go to the largest remainders
+    let mut over = rows.values().map(|units| units % CARD_UNITS).sum::<i64>() / CARD_UNITS;
+    let mut order: Vec<_> = rows.iter().map(|(key, units)| (-(units % CARD_UNITS), key.1, key.2, key.3, *key)).collect();
+    order.sort_unstable();
+    for (_, _, _, _, key) in order {
+        let held = rows.entry(key).or_default();
+        *held = *held / CARD_UNITS + i64::from(over > 0);
+        over -= 1;
     }
     let mut left = capacity.map_or(0, Capacity::all);
     let mut out = Vec::new();
