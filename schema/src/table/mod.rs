@@ -152,7 +152,7 @@ macro_rules! table {
         }
     ) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub struct $row {
             $(#[doc = $meaning] pub $field: $ty,)+
         }

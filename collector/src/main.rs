@@ -1,0 +1,3 @@
+//! `gpuledger-collector`: what happens on a node.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! What the node looks at: a closed list, one file each, each failing alone.

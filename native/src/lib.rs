@@ -1,0 +1,1 @@
+//! The driver's library and the kernel's clock behind safe calls.
