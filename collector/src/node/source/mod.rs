@@ -1,1 +1,5 @@
 //! What the node looks at: a closed list, one file each, each failing alone.
+
+pub mod dcgm;
+pub mod probe;
+pub mod smi;
