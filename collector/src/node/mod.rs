@@ -5,6 +5,8 @@
 //! A source that fails takes only its own values with it, and every absent value has a reason.
 
 pub mod attribute;
+pub mod config;
+pub mod metrics;
 pub mod seen;
 pub mod source;
 pub mod spool;
