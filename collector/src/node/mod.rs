@@ -5,7 +5,9 @@
 //! A source that fails takes only its own values with it, and every absent value has a reason.
 
 pub mod attribute;
+pub mod command;
 pub mod config;
+pub mod doctor;
 pub mod metrics;
 pub mod seen;
 pub mod source;
