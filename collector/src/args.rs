@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 use gpuledger_collector::node::command::calibrate::Calibration;
+use gpuledger_collector::node::command::once::Form;
 
 const EXAMPLES: &str = "Examples:
   gpuledger-collector doctor
@@ -21,6 +22,9 @@ pub(crate) struct Args {
     /// Configuration file (TOML; unknown keys stop the program)
     #[arg(long, global = true, value_name = "FILE", default_value = "/etc/gpuledger/node.toml")]
     pub(crate) config: PathBuf,
+    /// Name of this node, where the configuration is shared by many [default: `node` there, else the host name]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) node: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -31,14 +35,27 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  gpuledger-collector node --config /etc/gpuledger/node.toml")]
     Node,
     /// Record one minute, print it as a table, and write nothing
-    #[command(after_help = "Example:\n  gpuledger-collector once")]
-    Once,
+    #[command(after_help = "Examples:\n  gpuledger-collector once\n  gpuledger-collector once --json")]
+    Once(Once),
     /// Say in plain words what this node can and cannot measure, why, and what to do
     #[command(after_help = "Example:\n  gpuledger-collector doctor\n\nExit codes: 0 ready, 1 something is broken, 2 wrong usage or configuration.")]
     Doctor,
     /// Run a known load and compare busy time from independent sources
     #[command(after_help = "Examples:\n  gpuledger-collector calibrate -- gpu_burn 60\n  gpuledger-collector calibrate --duty-percent 40 --seconds 120 -- python3 load.py")]
     Calibrate(Calibrate),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Once {
+    /// A line of JSON for each row, instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+impl From<Once> for Form {
+    fn from(asked: Once) -> Self {
+        if asked.json { Self::Json } else { Self::Table }
+    }
 }
 
 #[derive(Debug, ClapArgs)]

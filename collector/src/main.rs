@@ -2,7 +2,6 @@
 
 mod args;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -38,16 +37,18 @@ fn main() -> ExitCode {
 }
 
 fn run(args: Args) -> anyhow::Result<u8> {
-    let config = NodeConfig::read(&args.config)?;
+    let read = NodeConfig::read(&args.config)?;
+    // From here on the configuration has a name, wherever it came from.
+    let config = NodeConfig { node: Some(name_of(args.node, &read)?), ..read };
     // One thread: the collector may take half a percent of a core, and nothing here computes for long.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start")?;
     runtime.block_on(async {
         match args.command {
             Command::Node => node::run(&config).await.map(|()| 0).map_err(anyhow::Error::from),
-            Command::Once => Ok(printed(&once::run(&config).await?)),
+            Command::Once(form) => Ok(printed(&once::run(&config, form.into()).await?)),
             Command::Calibrate(what) => Ok(printed(&calibrate::run(&config, &what.into()).await?)),
             Command::Doctor => {
-                let (page, code) = doctor::run(&config, &name_of(&config), asked()).await;
+                let (page, code) = doctor::run(&config, asked()).await;
                 printed(&page);
                 Ok(code)
             }
@@ -60,10 +61,14 @@ fn asked() -> Asked {
     Asked { driver: from_smi::ask(), clock_synchronised: None, spool_free_bytes: None }
 }
 
-/// The name of this node: from the configuration, else the kernel's.
-fn name_of(config: &NodeConfig) -> String {
-    let kernel = || std::fs::read_to_string(Path::new("/proc/sys/kernel/hostname")).unwrap_or_default();
-    config.node.clone().unwrap_or_else(|| kernel().trim().to_owned())
+/// The name of this node: as typed, else from the configuration, else the kernel's.
+fn name_of(typed: Option<String>, config: &NodeConfig) -> anyhow::Result<String> {
+    if let Some(name) = typed.or_else(|| config.node.clone()) {
+        return Ok(name);
+    }
+    let path = config.proc_root.join("sys/kernel/hostname");
+    let name = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}; set `node`", path.display()))?;
+    Ok(name.trim().to_owned())
 }
 
 fn printed(text: &str) -> u8 {

@@ -4,8 +4,8 @@ use crate::node::config::NodeConfig;
 use crate::node::doctor::gather::{Asked, gather};
 use crate::node::doctor::{diagnose, exit_code, show};
 
-/// The page for the terminal and the exit code. `node` is the name on its first line.
-pub async fn run(config: &NodeConfig, node: &str, asked: Asked) -> (String, u8) {
+/// The page for the terminal and the exit code.
+pub async fn run(config: &NodeConfig, asked: Asked) -> (String, u8) {
     let findings = diagnose(&gather(config, asked).await);
-    (show(node, &findings), exit_code(&findings))
+    (show(config.node.as_deref().unwrap_or("this node"), &findings), exit_code(&findings))
 }

@@ -1,7 +1,7 @@
 //! The rules, one function a concern. Texts are for the person on call: what is so, what it means, what to do.
 
 use super::{DeviceFacts, DriverFacts, Facts, Finding, Severity};
-use crate::node::config::{Accounting, Scheduler};
+use crate::node::config::Accounting;
 use crate::node::seen::Absent;
 
 /// Free space below which a day without the lake cannot be bridged.
@@ -156,10 +156,16 @@ fn accounting(driver: &DriverFacts, facts: &Facts) -> Vec<Finding> {
     }
     let means = "processes that live shorter than a poll may be missed";
     let says = format!("{}: accounting mode is off", gpus(off));
-    vec![match (facts.accounting, facts.root) {
-        (Accounting::Enable, Some(true)) => good("short processes", format!("{says}; the collector will switch it on")),
-        (Accounting::Enable, _) => limited("short processes", says, means, "`accounting = \"enable\"` needs root"),
-        _ => limited("short processes", says, means, "set `accounting = \"enable\"`, or run `nvidia-smi -am 1` at boot"),
+    // The driver asks for the capability, not for the user.
+    vec![match (facts.accounting, facts.can("SYS_ADMIN")) {
+        (Accounting::Enable, true) => good("short processes", format!("{says}; the collector will switch it on")),
+        (Accounting::Enable, false) => limited(
+            "short processes",
+            says,
+            means,
+            "run `nvidia-smi -am 1` at boot: `accounting = \"enable\"` needs CAP_SYS_ADMIN, which the shipped unit does not give",
+        ),
+        _ => limited("short processes", says, means, "run `nvidia-smi -am 1` at boot"),
     }]
 }
 
@@ -195,21 +201,15 @@ fn pids(facts: &Facts) -> Finding {
 }
 
 fn cgroups(facts: &Facts) -> Finding {
-    let means = "cgroup paths are cut short, so jobs and pods cannot be told from them";
+    let means = "paths are shown relative to ours: pods and jobs are still known by their own part of the path, \
+                 services and other containers may not be";
     match facts.host_cgroups {
         Some(true) => good("cgroups", "paths are the host's"),
-        // On a bare host the session decides, and cgroups only help.
-        Some(false) if facts.scheduler == Scheduler::None => limited(
+        Some(false) => limited(
             "cgroups",
             "this is a cgroup namespace of its own",
             means,
-            "run with the host's cgroup namespace",
-        ),
-        Some(false) => broken(
-            "cgroups",
-            "this is a cgroup namespace of its own",
-            means,
-            "run with the host's cgroup namespace (containerd and CRI-O: a privileged pod; Docker: `--cgroupns=host`)",
+            "Docker: run with `--cgroupns=host`; Kubernetes gives the host's only to privileged pods",
         ),
         None => limited("cgroups", "whether paths are the host's is unknown", means, "run `doctor` as root"),
     }

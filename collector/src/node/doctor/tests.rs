@@ -193,11 +193,9 @@ fn rights_of_a_plain_user_limit_and_do_not_break() {
 }
 
 #[test]
-fn a_cgroup_namespace_breaks_schedulers_and_limits_bare_hosts() {
-    let says = "this is a cgroup namespace of its own";
-    assert_eq!(only(&Facts { host_cgroups: Some(false), ..whole() }), broken("cgroups", says));
-    let bare = Facts { host_cgroups: Some(false), scheduler: Scheduler::None, ..whole() };
-    assert_eq!(only(&bare), limited("cgroups", says));
+fn a_cgroup_namespace_limits_and_does_not_break() {
+    let facts = Facts { host_cgroups: Some(false), ..whole() };
+    assert_eq!(only(&facts), limited("cgroups", "this is a cgroup namespace of its own"));
 }
 
 #[test]
@@ -216,15 +214,15 @@ fn what_could_not_be_found_out_is_never_good() {
 
 #[test]
 fn accounting_is_judged_by_what_is_configured_and_allowed() {
-    let off = |accounting, root| Facts {
+    let off = |accounting, more: &[&str]| Facts {
         driver: driver(vec![DeviceFacts { accounting: Ok(false), ..hopper(0) }]),
         accounting,
-        root: Some(root),
+        capabilities: ["DAC_READ_SEARCH", "SYS_PTRACE"].iter().chain(more).map(|c| (*c).to_owned()).collect(),
         ..whole()
     };
-    assert_eq!(only(&off(Accounting::Read, true)), limited("short processes", "GPU 0: accounting mode is off"));
-    assert_eq!(only(&off(Accounting::Enable, false)).0, Severity::Limited);
-    assert_eq!(wrong(&off(Accounting::Enable, true)), []);
+    assert_eq!(only(&off(Accounting::Read, &["SYS_ADMIN"])), limited("short processes", "GPU 0: accounting mode is off"));
+    assert_eq!(only(&off(Accounting::Enable, &[])), limited("short processes", "GPU 0: accounting mode is off"));
+    assert_eq!(wrong(&off(Accounting::Enable, &["SYS_ADMIN"])), []);
 }
 
 #[test]
