@@ -17,7 +17,7 @@ Exit codes: 0 done, 1 failed (doctor: something is broken), 2 wrong usage or wro
 
 /// Records what happens on this node: every process, every GPU, every minute.
 #[derive(Debug, Parser)]
-#[command(name = "gpuledger-collector", version, about, after_help = EXAMPLES)]
+#[command(name = "gpuledger-collector", version, after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Configuration file (TOML; unknown keys stop the program)
     #[arg(long, global = true, value_name = "FILE", default_value = "/etc/gpuledger/node.toml")]
@@ -38,10 +38,14 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  gpuledger-collector once\n  gpuledger-collector once --json")]
     Once(Once),
     /// Say in plain words what this node can and cannot measure, why, and what to do
-    #[command(after_help = "Example:\n  gpuledger-collector doctor\n\nExit codes: 0 ready, 1 something is broken, 2 wrong usage or configuration.")]
+    #[command(
+        after_help = "Example:\n  gpuledger-collector doctor\n\nExit codes: 0 ready, 1 something is broken, 2 wrong usage or configuration."
+    )]
     Doctor,
     /// Run a known load and compare busy time from independent sources
-    #[command(after_help = "Examples:\n  gpuledger-collector calibrate -- gpu_burn 60\n  gpuledger-collector calibrate --duty-percent 40 --seconds 120 -- python3 load.py")]
+    #[command(
+        after_help = "Examples:\n  gpuledger-collector calibrate -- gpu_burn 60\n  gpuledger-collector calibrate --duty-percent 40 --seconds 120 -- python3 load.py"
+    )]
     Calibrate(Calibrate),
 }
 

@@ -60,6 +60,12 @@ fn every_command_has_an_example_in_its_help() {
 }
 
 #[test]
+fn the_help_says_what_the_program_is_for() {
+    let help = Args::command().render_help().to_string();
+    assert!(help.starts_with("Records what happens on this node: every process, every GPU, every minute"), "{help}");
+}
+
+#[test]
 fn the_examples_in_the_help_can_be_typed() {
     let command = Args::command();
     let helps = command.get_subcommands().filter_map(|c| c.get_after_help()).chain(command.get_after_help());
@@ -142,11 +148,14 @@ fn the_pods_configuration_is_taken() {
     let config = NodeConfig::parse(&text, "node.toml").unwrap();
     assert_eq!(config.scheduler, Scheduler::Kubernetes);
     // What it reads and writes is mounted, and its port is the one that is probed.
-    for path in [&config.lake, &config.spool, &config.pod_logs, &config.kubelet_socket.parent().unwrap().to_path_buf()] {
+    for path in [&config.lake, &config.spool, &config.pod_logs, &config.kubelet_socket.parent().unwrap().to_path_buf()]
+    {
         assert!(DAEMON_SET.contains(&format!("mountPath: {}", path.display())), "{}", path.display());
     }
     let port = config.metrics_address().unwrap().port();
-    assert!(DAEMON_SET.contains(&format!("containerPort: {port}")) && DAEMON_SET.contains(&format!("{{port: {port}}}")));
+    assert!(
+        DAEMON_SET.contains(&format!("containerPort: {port}")) && DAEMON_SET.contains(&format!("{{port: {port}}}"))
+    );
 }
 
 #[test]
@@ -195,14 +204,17 @@ fn the_yaml_is_well_formed() {
         }
     }
     let read = "import sys, yaml; print(' '.join(d['kind'] for d in yaml.safe_load_all(sys.stdin)))";
-    let file = std::fs::File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/kubernetes/collector-daemonset.yaml"));
+    let file =
+        std::fs::File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/kubernetes/collector-daemonset.yaml"));
     let python = std::process::Command::new("python3").args(["-c", read]).stdin(file.unwrap()).output();
     match python {
         Ok(out) if out.status.success() => {
             let kinds = String::from_utf8(out.stdout).unwrap();
             assert_eq!(kinds.trim(), "Namespace ConfigMap DaemonSet NetworkPolicy");
         }
-        Ok(out) if String::from_utf8_lossy(&out.stderr).contains("No module named") => println!("skipped: no yaml in Python"),
+        Ok(out) if String::from_utf8_lossy(&out.stderr).contains("No module named") => {
+            println!("skipped: no yaml in Python")
+        }
         Ok(out) => panic!("{}", String::from_utf8_lossy(&out.stderr)),
         Err(_) => println!("skipped: no Python"),
     }

@@ -217,7 +217,8 @@ impl NodeConfig {
     /// Reads and checks the file at `path`.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable { file: file.clone(), source })?;
+        let text =
+            std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable { file: file.clone(), source })?;
         Self::parse(&text, &file)
     }
 
@@ -225,6 +226,8 @@ impl NodeConfig {
     pub fn parse(text: &str, file: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text).map_err(|e| {
             let (line, key) = e.span().map_or((1, None), |span| line::at(text, span.start));
+            // What is missing stands on no line; the key of the first one would mislead.
+            let key = key.filter(|_| !e.message().starts_with("missing field"));
             ConfigError::Toml { file: file.to_owned(), line, key, why: e.message().to_owned() }
         })?;
         match config.wrong() {
@@ -255,9 +258,8 @@ impl NodeConfig {
             (name.trim() != name || name.is_empty() || name.contains(char::is_control))
                 .then(|| "must have a name without blanks around it".to_owned())
         };
-        let folder = |key, path: &Path| {
-            (!path.is_absolute()).then(|| (key, format!("`{}` must begin with /", path.display())))
-        };
+        let folder =
+            |key, path: &Path| (!path.is_absolute()).then(|| (key, format!("`{}` must begin with /", path.display())));
         bad(&self.cluster)
             .map(|why| ("cluster", why))
             .or_else(|| self.node.as_deref().and_then(bad).map(|why| ("node", why)))
@@ -289,8 +291,10 @@ impl NodeConfig {
             match host {
                 None | Some("") => return Some(("dcgm_url", "must be like http://127.0.0.1:9400/metrics".to_owned())),
                 Some(host) if !self.dcgm_remote && !is_loopback(host) => {
-                    let why = format!("leaves this machine (`{host}`): the exporter of another node measures other GPUs; \
-                                       `dcgm_remote = true` allows it");
+                    let why = format!(
+                        "leaves this machine (`{host}`): the exporter of another node measures other GPUs; \
+                                       `dcgm_remote = true` allows it"
+                    );
                     return Some(("dcgm_url", why));
                 }
                 Some(_) => {}
@@ -312,7 +316,9 @@ impl NodeConfig {
 
     fn wrong_gres(&self) -> Option<(&'static str, String)> {
         match (self.gres_index, self.gres_uuids.is_empty()) {
-            (GresIndex::Explicit, true) => Some(("gres_index", "is explicit, so `gres_uuids` must be given".to_owned())),
+            (GresIndex::Explicit, true) => {
+                Some(("gres_index", "is explicit, so `gres_uuids` must be given".to_owned()))
+            }
             (GresIndex::Nvml | GresIndex::Minor, false) => {
                 Some(("gres_uuids", "is read only with `gres_index = \"explicit\"`".to_owned()))
             }

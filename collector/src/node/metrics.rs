@@ -103,9 +103,17 @@ impl NodeMetrics {
         r.register("source_errors", "Looks that failed, by source", self.source_errors.clone());
         r.register("rejects", "Values not taken, by source and reason", self.rejects.clone());
         r.register("ticks_written", "Ticks written to the journal", self.ticks_written.clone());
-        r.register("ticks_dropped", "Ticks dropped by the bound of the spool; each is a gap", self.ticks_dropped.clone());
+        r.register(
+            "ticks_dropped",
+            "Ticks dropped by the bound of the spool; each is a gap",
+            self.ticks_dropped.clone(),
+        );
         r.register("segments_delivered", "Pairs of segments put into the inbox", self.segments_delivered.clone());
-        r.register("segments_conflicting", "Segments that the inbox had with other bytes", self.segments_conflicting.clone());
+        r.register(
+            "segments_conflicting",
+            "Segments that the inbox had with other bytes",
+            self.segments_conflicting.clone(),
+        );
         r.register("spool_segments", "Pairs of segments that wait", self.spool_segments.clone());
         r.register("spool_bytes", "Bytes of journal and waiting segments", self.spool_bytes.clone());
         r.register("coverage_ppm", "Measured part of the last tick, by device", self.coverage.clone());
@@ -115,7 +123,11 @@ impl NodeMetrics {
         r.register("devices_lost", "Devices that the driver calls lost", self.devices_lost.clone());
         r.register("rss_bytes", "Own resident memory", self.rss_bytes.clone());
         r.register("lag_ms", "Age of the newest tick written", self.lag_ms.clone());
-        r.register("clock_synchronised", "1 where the kernel says that the clock is synchronised", self.clock_synchronised.clone());
+        r.register(
+            "clock_synchronised",
+            "1 where the kernel says that the clock is synchronised",
+            self.clock_synchronised.clone(),
+        );
     }
 
     /// A look at a source: how long it took, and whether it failed.
@@ -158,7 +170,11 @@ impl NodeMetrics {
 
     /// A pair of segments is in the inbox; `conflicting` where the inbox had that name with other bytes.
     pub fn segment_delivered(&self, conflicting: bool) {
-        if conflicting { self.segments_conflicting.inc() } else { self.segments_delivered.inc() };
+        if conflicting {
+            self.segments_conflicting.inc()
+        } else {
+            self.segments_delivered.inc()
+        };
     }
 
     /// How full the spool is.

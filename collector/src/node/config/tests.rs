@@ -25,7 +25,8 @@ fn three_keys_are_enough() {
 #[test]
 fn the_example_shows_the_defaults() {
     let config = NodeConfig::parse(&example(), "node.toml").unwrap();
-    let least = NodeConfig::parse("cluster = \"alpha\"\nscheduler = \"slurm\"\nlake = \"/srv/gpuledger/lake\"", "x").unwrap();
+    let least =
+        NodeConfig::parse("cluster = \"alpha\"\nscheduler = \"slurm\"\nlake = \"/srv/gpuledger/lake\"", "x").unwrap();
     assert_eq!(config, least);
 }
 
@@ -34,7 +35,9 @@ fn the_example_names_every_key_once_and_each_can_be_uncommented() {
     // Keys with a default stand in a comment `# key = value`.
     let uncommented: String = example()
         .lines()
-        .filter_map(|l| l.strip_prefix("#  ").or_else(|| l.contains(" = ").then_some(l).filter(|l| !l.starts_with('#'))))
+        .filter_map(|l| {
+            l.strip_prefix("#  ").or_else(|| l.contains(" = ").then_some(l).filter(|l| !l.starts_with('#')))
+        })
         .map(|l| format!("{l}\n"))
         .collect();
     // Two values of the example belong together.
@@ -65,11 +68,16 @@ fn the_example_names_every_key_once_and_each_can_be_uncommented() {
 fn unknown_keys_and_kinds_name_file_line_and_key() {
     let typo = says("pol_s = 3");
     assert!(typo.starts_with("node.toml:4: pol_s: unknown field `pol_s`, expected one of `cluster`"), "{typo}");
-    assert!(says("\n\npoll_s = \"3\"").starts_with("node.toml:6: poll_s: invalid type"), "{}", says("\n\npoll_s = \"3\""));
-    let scheduler = NodeConfig::parse("cluster = \"a\"\nscheduler = \"pbs\"\nlake = \"/l\"", "f").unwrap_err().to_string();
+    assert!(
+        says("\n\npoll_s = \"3\"").starts_with("node.toml:6: poll_s: invalid type"),
+        "{}",
+        says("\n\npoll_s = \"3\"")
+    );
+    let scheduler =
+        NodeConfig::parse("cluster = \"a\"\nscheduler = \"pbs\"\nlake = \"/l\"", "f").unwrap_err().to_string();
     assert!(scheduler.starts_with("f:2: scheduler: unknown variant `pbs`, expected one of `slurm`"), "{scheduler}");
     let missing = NodeConfig::parse("cluster = \"a\"\nlake = \"/l\"", "f").unwrap_err().to_string();
-    assert_eq!(missing, "f:1: cluster: missing field `scheduler`");
+    assert_eq!(missing, "f:1: missing field `scheduler`");
 }
 
 #[test]
@@ -112,5 +120,8 @@ fn an_explicit_map_is_read() {
 #[test]
 fn a_file_that_is_not_there_says_what_to_do() {
     let error = NodeConfig::read(Path::new("/no/such/node.toml")).unwrap_err();
-    assert_eq!(error.to_string(), "cannot read the configuration /no/such/node.toml: check the path, or give another with --config");
+    assert_eq!(
+        error.to_string(),
+        "cannot read the configuration /no/such/node.toml: check the path, or give another with --config"
+    );
 }

@@ -33,9 +33,8 @@ pub fn ask() -> Result<DriverFacts, String> {
 /// Reads its answer.
 pub fn read(answer: &str) -> Result<DriverFacts, String> {
     let table = Table::parse(answer).map_err(|e| format!("nvidia-smi: {e}"))?;
-    let cell = |row: usize, column: &str| {
-        table.cell(row, column).ok_or_else(|| format!("nvidia-smi did not tell `{column}`"))
-    };
+    let cell =
+        |row: usize, column: &str| table.cell(row, column).ok_or_else(|| format!("nvidia-smi did not tell `{column}`"));
     let mut version = None;
     let mut devices = Vec::new();
     for row in 0..table.len() {

@@ -111,7 +111,8 @@ fn effective_user(status: &str) -> Option<u32> {
 
 /// The effective capabilities, of those that matter, in the text of a `status` file.
 fn capabilities(status: &str) -> Vec<String> {
-    let mask = status.lines().find_map(|l| l.strip_prefix("CapEff:")).and_then(|m| u64::from_str_radix(m.trim(), 16).ok());
+    let mask =
+        status.lines().find_map(|l| l.strip_prefix("CapEff:")).and_then(|m| u64::from_str_radix(m.trim(), 16).ok());
     let has = |bit: u32| mask.is_some_and(|m| m >> bit & 1 == 1);
     CAPABILITIES.iter().filter(|(_, bit)| has(*bit)).map(|(name, _)| (*name).to_owned()).collect()
 }

@@ -82,7 +82,7 @@ fn gpus<'a>(devices: impl IntoIterator<Item = &'a DeviceFacts>) -> String {
     format!("GPU {}", indices.join(", "))
 }
 
-fn those<'a>(driver: &'a DriverFacts, which: impl Fn(&DeviceFacts) -> bool) -> Vec<&'a DeviceFacts> {
+fn those(driver: &DriverFacts, which: impl Fn(&DeviceFacts) -> bool) -> Vec<&DeviceFacts> {
     driver.devices.iter().filter(|d| which(d)).collect()
 }
 
@@ -123,7 +123,8 @@ fn processes(driver: &DriverFacts) -> Finding {
     let mig = those(driver, |d| d.mig == Ok(true));
     let cannot = those(driver, |d| d.mig != Ok(true) && d.process_utilization.is_err());
     if !cannot.is_empty() {
-        let why: Vec<String> = cannot.iter().filter_map(|d| d.process_utilization.as_ref().err()).map(ToString::to_string).collect();
+        let why: Vec<String> =
+            cannot.iter().filter_map(|d| d.process_utilization.as_ref().err()).map(ToString::to_string).collect();
         return limited(
             "busy time",
             format!("{}: the driver gives no utilization of processes ({})", gpus(cannot), why[0]),
@@ -260,8 +261,12 @@ fn dcgm(page: &Result<super::facts::DcgmFacts, String>) -> Finding {
             "uncomment DCGM_FI_PROF_SM_ACTIVE in the exporter's list of counters",
         ),
         Ok(page) => {
-            let rejects = if page.rejects == 0 { String::new() } else { format!("; {} values were not usable", page.rejects) };
-            good("dcgm-exporter", format!("answers for {} GPUs, {} with SM activity{rejects}", page.devices, page.with_sm))
+            let rejects =
+                if page.rejects == 0 { String::new() } else { format!("; {} values were not usable", page.rejects) };
+            good(
+                "dcgm-exporter",
+                format!("answers for {} GPUs, {} with SM activity{rejects}", page.devices, page.with_sm),
+            )
         }
     }
 }
@@ -275,7 +280,12 @@ fn clock(facts: &Facts) -> Finding {
             "nothing is lost or doubled, but minutes may lie at the wrong time until it is",
             "run chrony, ntpd or systemd-timesyncd",
         ),
-        None => limited("clock", "whether it is synchronised is unknown", "ticks are marked as not synchronised", "run chrony, ntpd or systemd-timesyncd"),
+        None => limited(
+            "clock",
+            "whether it is synchronised is unknown",
+            "ticks are marked as not synchronised",
+            "run chrony, ntpd or systemd-timesyncd",
+        ),
     }
 }
 
@@ -294,10 +304,20 @@ fn lake(facts: &Facts) -> Finding {
 fn spool(facts: &Facts) -> Finding {
     let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
     if let Err(why) = &facts.spool_writable {
-        return broken("spool", format!("cannot be written: {why}"), "no minute can be kept", "check `spool` and its owner");
+        return broken(
+            "spool",
+            format!("cannot be written: {why}"),
+            "no minute can be kept",
+            "check `spool` and its owner",
+        );
     }
     match facts.spool_free_bytes {
-        None => limited("spool", "can be written; how much is free is unknown", "a full disk would drop minutes", "look at `df`"),
+        None => limited(
+            "spool",
+            "can be written; how much is free is unknown",
+            "a full disk would drop minutes",
+            "look at `df`",
+        ),
         Some(free) if free < SPOOL_FREE_MIN_BYTES.min(facts.spool_max_bytes) => broken(
             "spool",
             format!("only {} are free", mib(free)),
@@ -316,7 +336,12 @@ fn spool(facts: &Facts) -> Finding {
 
 fn users(facts: &Facts) -> Finding {
     match &facts.users_unresolved {
-        None => limited("users", "names could not be looked up", "users are recorded as uid:<number>", "map numbers to people in `owners`"),
+        None => limited(
+            "users",
+            "names could not be looked up",
+            "users are recorded as uid:<number>",
+            "map numbers to people in `owners`",
+        ),
         Some(none) if none.is_empty() => good("users", "every user of a running process has a name"),
         Some(some) => {
             let shown: Vec<String> = some.iter().take(USERS_SHOWN).map(u32::to_string).collect();

@@ -142,7 +142,10 @@ fn c12_an_a100_in_mig_measures_no_busy_time_and_says_so() {
     };
     let facts = Facts { driver: driver(vec![hopper(0), a100.clone()]), ..whole() };
     let says = wrong(&facts);
-    assert_eq!(says[0], limited("activity", "GPU 1: no GPM (it came with Hopper), and no SM activity from dcgm-exporter"));
+    assert_eq!(
+        says[0],
+        limited("activity", "GPU 1: no GPM (it came with Hopper), and no SM activity from dcgm-exporter")
+    );
     let mig = "GPU 1: cut into MIG instances, where the driver gives no utilization of processes";
     assert_eq!(says[1], limited("busy time", mig));
     assert_eq!(says.len(), 2, "accounting is off under MIG by itself: {says:?}");
@@ -189,7 +192,10 @@ fn rights_of_a_plain_user_limit_and_do_not_break() {
     assert_eq!(exit_code(&diagnose(&plain)), 0);
     // A container's root often has neither.
     let root = Facts { capabilities: vec!["SYS_ADMIN".to_owned()], ..whole() };
-    assert_eq!(only(&root), limited("rights", "the collector is root without the capabilities SYS_PTRACE and DAC_READ_SEARCH"));
+    assert_eq!(
+        only(&root),
+        limited("rights", "the collector is root without the capabilities SYS_PTRACE and DAC_READ_SEARCH")
+    );
 }
 
 #[test]
@@ -220,7 +226,10 @@ fn accounting_is_judged_by_what_is_configured_and_allowed() {
         capabilities: ["DAC_READ_SEARCH", "SYS_PTRACE"].iter().chain(more).map(|c| (*c).to_owned()).collect(),
         ..whole()
     };
-    assert_eq!(only(&off(Accounting::Read, &["SYS_ADMIN"])), limited("short processes", "GPU 0: accounting mode is off"));
+    assert_eq!(
+        only(&off(Accounting::Read, &["SYS_ADMIN"])),
+        limited("short processes", "GPU 0: accounting mode is off")
+    );
     assert_eq!(only(&off(Accounting::Enable, &[])), limited("short processes", "GPU 0: accounting mode is off"));
     assert_eq!(wrong(&off(Accounting::Enable, &["SYS_ADMIN"])), []);
 }
@@ -257,7 +266,9 @@ fn kubernetes_asks_the_kubelet_and_off_persistence_is_named() {
 #[test]
 fn nvidia_smi_answers_for_what_it_knows_and_leaves_the_rest_unknown() {
     let heads = "driver_version, index, uuid, name, mig.mode.current, accounting.mode, persistence_mode\n";
-    let page = format!("{heads}590.48.01, 0, GPU-a, NVIDIA H100, Enabled, Disabled, Enabled\n590.48.01, 1, GPU-b, NVIDIA A10, [N/A], [N/A], Disabled\n");
+    let page = format!(
+        "{heads}590.48.01, 0, GPU-a, NVIDIA H100, Enabled, Disabled, Enabled\n590.48.01, 1, GPU-b, NVIDIA A10, [N/A], [N/A], Disabled\n"
+    );
     let facts = from_smi::read(&page).unwrap();
     assert_eq!((facts.version.as_str(), facts.devices.len()), ("590.48.01", 2));
     let [h100, a10] = &facts.devices[..] else { panic!("two") };

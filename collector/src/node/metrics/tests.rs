@@ -51,7 +51,10 @@ async fn it_is_ready_for_three_minutes_after_a_tick() {
     assert_eq!(get(&metrics, "/ready", 240_000).await.0.as_u16(), 200, "180 s is still ready");
     metrics.set_problem(Some("the disk is full".to_owned()));
     let (status, words) = get(&metrics, "/ready", 240_001).await;
-    assert_eq!((status.as_u16(), words.as_str()), (503, "not ready: no tick was written for 180 s: the disk is full\n"));
+    assert_eq!(
+        (status.as_u16(), words.as_str()),
+        (503, "not ready: no tick was written for 180 s: the disk is full\n")
+    );
     assert_eq!(get(&metrics, "/live", 240_001).await, (StatusCode::OK, "live\n".to_owned()));
     assert_eq!(get(&metrics, "/", 0).await.0.as_u16(), 404);
 }

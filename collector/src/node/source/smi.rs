@@ -110,7 +110,7 @@ pub fn pmon(text: &str) -> Result<Vec<Pmon>, SmiError> {
         let of = |name: &str| heads.iter().position(|h| *h == name).and_then(|i| words.get(i).copied());
         let gpu = of("gpu").and_then(|w| w.parse().ok()).ok_or_else(|| SmiError::new(at, "no GPU number"))?;
         let command = heads.iter().position(|h| *h == "command").and_then(|i| words.get(i..)).map(|w| w.join(" "));
-        let part = |name: &str| of(name).map_or(Err(Absent::NotSupported), |word| percent_ppm(word));
+        let part = |name: &str| of(name).map_or(Err(Absent::NotSupported), percent_ppm);
         let there = |word: &&str| *word != "-";
         rows.push(Pmon {
             gpu,
@@ -124,9 +124,78 @@ pub fn pmon(text: &str) -> Result<Vec<Pmon>, SmiError> {
     Ok(rows)
 }
 
+/// A process of `--query-compute-apps`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComputeApp {
+    /// Driver UUID of the card.
+    pub uuid: String,
+    /// Process id.
+    pub pid: u32,
+    /// Program, as the driver gives it.
+    pub command: Option<String>,
+    /// Memory it uses now.
+    pub mem_used_bytes: Measure<i64>,
+}
+
+/// Reads `--query-compute-apps=gpu_uuid,pid,process_name,used_gpu_memory`. No row is an idle card.
+pub fn compute_apps(text: &str) -> Result<Vec<ComputeApp>, SmiError> {
+    let table = Table::parse(text)?;
+    let row = |at: usize| {
+        let command = table.cell(at, "process_name").filter(|name| absent(name).is_none());
+        Ok(ComputeApp {
+            uuid: cell(&table, at, "gpu_uuid")?.to_owned(),
+            pid: pid(&table, at)?,
+            command: command.map(str::to_owned),
+            mem_used_bytes: mib_bytes(cell(&table, at, "used_gpu_memory")?),
+        })
+    };
+    (0..table.len()).map(row).collect()
+}
+
+/// A process of `--query-accounted-apps`: what the driver kept of it, also after its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountedApp {
+    /// Driver UUID of the card.
+    pub uuid: String,
+    /// Process id.
+    pub pid: u32,
+    /// Mean utilization over its life, in whole percents cut down: below 1 % it reads 0.
+    pub gpu_util_ppm: Measure<i64>,
+    /// Most memory it used.
+    pub mem_peak_bytes: Measure<i64>,
+    /// Its life on the card; 0 while it still runs.
+    pub time_ms: Measure<i64>,
+}
+
+/// Reads `--query-accounted-apps=gpu_uuid,pid,gpu_util,max_memory_usage,time`.
+pub fn accounted_apps(text: &str) -> Result<Vec<AccountedApp>, SmiError> {
+    let table = Table::parse(text)?;
+    let row = |at: usize| {
+        Ok(AccountedApp {
+            uuid: cell(&table, at, "gpu_uuid")?.to_owned(),
+            pid: pid(&table, at)?,
+            gpu_util_ppm: percent_ppm(cell(&table, at, "gpu_utilization")?),
+            mem_peak_bytes: mib_bytes(cell(&table, at, "max_memory_usage")?),
+            time_ms: ms(cell(&table, at, "time")?),
+        })
+    };
+    (0..table.len()).map(row).collect()
+}
+
+/// A cell that the query asked for. Rows are numbered below the heading.
+fn cell<'a>(table: &'a Table, row: usize, column: &str) -> Result<&'a str, SmiError> {
+    table.cell(row, column).ok_or_else(|| SmiError::new(row + 1, format!("no column `{column}`")))
+}
+
+fn pid(table: &Table, row: usize) -> Result<u32, SmiError> {
+    let text = cell(table, row, "pid")?;
+    text.parse().map_err(|_| SmiError::new(row + 1, format!("`{text}` is no process id")))
+}
+
 /// The lines that say something, numbered from 0: not blank, and not the command that a recording begins with.
 fn said(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines().enumerate().filter(|(at, line)| !line.trim().is_empty() && !(*at == 0 && line.starts_with("$ ")))
+    let recorded_command = |at: usize, line: &str| at == 0 && line.starts_with("$ ");
+    text.lines().enumerate().filter(move |(at, line)| !line.trim().is_empty() && !recorded_command(*at, line))
 }
 
 /// Why a cell holds no value; none where it may hold one.

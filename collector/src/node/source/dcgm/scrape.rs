@@ -74,7 +74,9 @@ impl Scraper {
     pub async fn page(&self) -> Result<String, ScrapeError> {
         match tokio::time::timeout(self.deadline, self.fetch()).await {
             Ok(page) => page,
-            Err(_) => Err(ScrapeError::Late { deadline_ms: u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX) }),
+            Err(_) => {
+                Err(ScrapeError::Late { deadline_ms: u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX) })
+            }
         }
     }
 

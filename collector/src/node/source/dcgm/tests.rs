@@ -83,6 +83,18 @@ fn every_line_of_the_recorded_pages_is_a_sample_or_a_comment() {
 }
 
 #[test]
+fn a_page_cut_anywhere_gives_only_what_stands_there() {
+    let Some(page) = recorded("t4_busy.prom") else { return };
+    for end in (0..page.len()).step_by(7) {
+        let scrape = parse(&page[..end], None);
+        let lines = page[..end].lines().count();
+        let bad = scrape.rejects.get(&(None, Reject::BadLine)).copied().unwrap_or(0);
+        assert_eq!(scrape.samples as u64 + bad, lines as u64, "{end}");
+        assert!(bad <= 1);
+    }
+}
+
+#[test]
 fn c01_impossible_values_are_absent_and_counted() {
     for (value, why) in [
         ("26.19", Reject::OutOfRange),
@@ -166,7 +178,8 @@ fn c15_pods_that_share_a_card_see_one_value_never_a_sum() {
 
 #[test]
 fn series_of_one_card_that_disagree_are_no_value() {
-    let page = "DCGM_FI_PROF_SM_ACTIVE{UUID=\"GPU-a\",pod=\"x\"} 0.2\nDCGM_FI_PROF_SM_ACTIVE{UUID=\"GPU-a\",pod=\"y\"} 0.3\n";
+    let page =
+        "DCGM_FI_PROF_SM_ACTIVE{UUID=\"GPU-a\",pod=\"x\"} 0.2\nDCGM_FI_PROF_SM_ACTIVE{UUID=\"GPU-a\",pod=\"y\"} 0.3\n";
     assert_eq!(one(page).sm_ppm, Err(Absent::Rejected));
     assert_eq!(parse(page, None).rejects, BTreeMap::from([((Some(Field::Sm), Reject::Contradictory), 1)]));
 }
@@ -303,7 +316,10 @@ async fn a_page_is_fetched_whole_or_not_at_all() {
 async fn what_is_no_address_or_does_not_answer_says_so() {
     for url in ["localhost:9400", "https://127.0.0.1:9400/metrics", "unix:/x"] {
         let error = Scraper::new(url, Duration::from_secs(1), 10).unwrap_err();
-        assert!(error.to_string().contains(url) && error.to_string().contains("http://127.0.0.1:9400/metrics"), "{error}");
+        assert!(
+            error.to_string().contains(url) && error.to_string().contains("http://127.0.0.1:9400/metrics"),
+            "{error}"
+        );
     }
     // A port that was free a moment ago: nobody listens there.
     let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();

@@ -70,7 +70,8 @@ impl Outline {
             }
             let comment = text[start..].starts_with("<!--");
             let close_mark = if comment { "-->" } else { ">" };
-            let end = text[start..].find(close_mark).map(|i| start + i).ok_or_else(|| wrong("a tag that does not end"))?;
+            let end =
+                text[start..].find(close_mark).map(|i| start + i).ok_or_else(|| wrong("a tag that does not end"))?;
             at = end + close_mark.len();
             if comment || text[start..].starts_with("<?") || text[start..].starts_with("<!") {
                 continue;

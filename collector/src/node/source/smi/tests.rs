@@ -10,7 +10,8 @@ const CARD: &str = "GPU-00000000-0000-0000-0000-000000000000";
 /// A recorded output, or nothing (and a word) where the shared folder is not there.
 fn recorded(name: &str) -> Option<String> {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared");
-    let path = std::env::var_os("GPULEDGER_SHARED").map_or_else(beside, PathBuf::from).join("samples/nvidia").join(name);
+    let path =
+        std::env::var_os("GPULEDGER_SHARED").map_or_else(beside, PathBuf::from).join("samples/nvidia").join(name);
     let text = std::fs::read_to_string(&path).ok();
     if text.is_none() {
         println!("skipped: {} is not there", path.display());
@@ -46,7 +47,8 @@ fn what_is_no_number_is_absent_with_a_reason() {
 #[test]
 fn the_recorded_lists_name_cards_and_instances() {
     let Some(whole) = recorded("h100.L.txt") else { return };
-    let card = ListedCard { index: 0, model: "NVIDIA H100 80GB HBM3".to_owned(), uuid: CARD.to_owned(), instances: vec![] };
+    let card =
+        ListedCard { index: 0, model: "NVIDIA H100 80GB HBM3".to_owned(), uuid: CARD.to_owned(), instances: vec![] };
     assert_eq!(list(&whole).unwrap(), std::slice::from_ref(&card));
     let Some(cut) = recorded("h100_mig.L.txt") else { return };
     let instance = |index: u32, profile: &str| ListedInstance {
@@ -54,7 +56,8 @@ fn the_recorded_lists_name_cards_and_instances() {
         profile: profile.to_owned(),
         uuid: format!("MIG-0000000{index}-0000-0000-0000-00000000000{index}"),
     };
-    let instances = vec![instance(0, "3g.40gb"), instance(1, "2g.20gb"), instance(2, "1g.10gb"), instance(3, "1g.10gb")];
+    let instances =
+        vec![instance(0, "3g.40gb"), instance(1, "2g.20gb"), instance(2, "1g.10gb"), instance(3, "1g.10gb")];
     assert_eq!(list(&cut).unwrap(), [ListedCard { instances, ..card }]);
 }
 
@@ -110,7 +113,10 @@ fn an_idle_card_in_pmon_has_no_process() {
 fn the_recorded_process_tables_read_as_printed() {
     for (name, processes) in [
         ("h100", [("11327", "/tools/memhog", 2_566), ("11328", "/tools/memhog", 1_542), ("11345", "gpu_burn", 15_690)]),
-        ("h100_mig", [("21180", "/tools/memhog", 2_296), ("21181", "/tools/memhog", 1_272), ("21198", "gpu_burn", 7_484)]),
+        (
+            "h100_mig",
+            [("21180", "/tools/memhog", 2_296), ("21181", "/tools/memhog", 1_272), ("21198", "gpu_burn", 7_484)],
+        ),
     ] {
         let Some(load) = recorded(&format!("{name}.compute_apps.load.txt")) else { return };
         let table = Table::parse(&load).unwrap();
@@ -140,14 +146,56 @@ fn the_recorded_query_of_everything_has_a_cell_for_each_question() {
     assert_eq!(table.len(), 1);
     let cell = |column: &str| table.cell(0, column).unwrap();
     assert_eq!((cell("driver_version"), cell("uuid"), cell("persistence_mode")), ("590.48.01", CARD, "Enabled"));
-    assert_eq!((mib_bytes(cell("memory.total")), mib_bytes(cell("memory.reserved"))), (Ok(81_559 << 20), Ok(479 << 20)));
+    assert_eq!(
+        (mib_bytes(cell("memory.total")), mib_bytes(cell("memory.reserved"))),
+        (Ok(81_559 << 20), Ok(479 << 20))
+    );
     assert_eq!((mib_bytes(cell("memory.used")), count(cell("temperature.gpu"))), (Ok(11_125 << 20), Ok(53)));
     assert_eq!((watts_mw(cell("power.draw.instant")), watts_mw(cell("power.draw"))), (Ok(447_350), Ok(433_780)));
-    assert_eq!((cell("mig.mode.current"), cell("compute_cap"), cell("accounting.mode")), ("Enabled", "9.0", "Disabled"));
+    assert_eq!(
+        (cell("mig.mode.current"), cell("compute_cap"), cell("accounting.mode")),
+        ("Enabled", "9.0", "Disabled")
+    );
     for unmeasured in ["utilization.gpu", "utilization.memory", "power.management", "fan.speed", "hostname"] {
         assert_eq!(percent_ppm(cell(unmeasured)), Err(Absent::NotSupported), "{unmeasured}");
     }
     assert_eq!(table.cell(0, "no.such"), None);
+}
+
+#[test]
+fn accounted_processes_keep_what_is_absent_absent() {
+    let text = "gpu_uuid, pid, gpu_utilization [%], max_memory_usage [MiB], time [ms]\nGPU-a, 7, 41 %, 2566 MiB, 61000 ms\n\
+                GPU-a, 8, [N/A], [N/A], 0 ms\n";
+    let row = |pid, gpu_util_ppm, mem_peak_bytes, time_ms| AccountedApp {
+        uuid: "GPU-a".to_owned(),
+        pid,
+        gpu_util_ppm,
+        mem_peak_bytes,
+        time_ms: Ok(time_ms),
+    };
+    let absent = || Err(Absent::NotSupported);
+    assert_eq!(
+        accounted_apps(text).unwrap(),
+        [row(7, Ok(410_000), Ok(2_566 << 20), 61_000), row(8, absent(), absent(), 0)]
+    );
+    for name in ["h100", "h100_mig"] {
+        let Some(recorded) = recorded(&format!("{name}.accounted_apps.load.txt")) else { return };
+        assert_eq!(accounted_apps(&recorded).unwrap(), []);
+    }
+    assert_eq!(accounted_apps("gpu_uuid, pid\nGPU-a, x\n").unwrap_err().to_string(), "line 2: `x` is no process id");
+    let short = accounted_apps("gpu_uuid, pid\nGPU-a, 7\n").unwrap_err().to_string();
+    assert_eq!(short, "line 2: no column `gpu_utilization`");
+}
+
+#[test]
+fn compute_processes_are_read_with_their_memory() {
+    let Some(text) = recorded("h100.compute_apps.load.txt") else { return };
+    let apps = compute_apps(&text).unwrap();
+    let seen: Vec<_> = apps.iter().map(|a| (a.pid, a.mem_used_bytes.clone())).collect();
+    assert_eq!(seen, [(11_327, Ok(2_566 << 20)), (11_328, Ok(1_542 << 20)), (11_345, Ok(15_690 << 20))]);
+    let hidden = "gpu_uuid, pid, process_name, used_gpu_memory [MiB]\nGPU-a, 9, [Not Found], [N/A]\n";
+    let app = &compute_apps(hidden).unwrap()[0];
+    assert_eq!((&app.command, &app.mem_used_bytes), (&None, &Err(Absent::NotSupported)));
 }
 
 #[test]
@@ -185,10 +233,16 @@ fn the_recorded_indented_form_reads_to_its_instances_and_processes() {
     assert_eq!(gpu.text_at(&["PCI", "Bus Id"]), Some("00000000:00:09.0"));
     assert_eq!(
         instances(gpu),
-        [told(0, 2, 60, 11_091, 40_448), told(1, 3, 32, 17, 20_096), told(2, 9, 16, 9, 9_984), told(3, 10, 16, 9, 9_984)]
+        [
+            told(0, 2, 60, 11_091, 40_448),
+            told(1, 3, 32, 17, 20_096),
+            told(2, 9, 16, 9, 9_984),
+            told(3, 10, 16, 9, 9_984)
+        ]
     );
     let processes: Vec<&Outline> = gpu.get("Processes").unwrap().all("Process ID").collect();
-    let seen: Vec<_> = processes.iter().map(|p| (p.text.as_str(), mib_bytes(p.text_at(&["Used GPU Memory"]).unwrap()))).collect();
+    let seen: Vec<_> =
+        processes.iter().map(|p| (p.text.as_str(), mib_bytes(p.text_at(&["Used GPU Memory"]).unwrap()))).collect();
     assert_eq!(seen, [("21180", Ok(2_296 << 20)), ("21181", Ok(1_272 << 20)), ("21198", Ok(7_484 << 20))]);
     let lines = said(&text).filter(|(_, l)| !l.starts_with("=====")).count();
     assert_eq!(size(&root) - 1, lines, "every line is a thing of the tree");
@@ -201,13 +255,19 @@ fn the_recorded_xml_reads_to_its_instances_and_absences() {
     let log = root.get("nvidia_smi_log").unwrap();
     assert_eq!((log.text_at(&["driver_version"]), log.text_at(&["attached_gpus"])), (Some("535.54.03"), Some("4")));
     let gpu = log.get("gpu").unwrap();
-    assert_eq!((gpu.text.as_str(), gpu.text_at(&["uuid"])), ("00000000:01:00.0", Some("GPU-513536b6-7d19-9063-b049-1e69664bb298")));
+    assert_eq!(
+        (gpu.text.as_str(), gpu.text_at(&["uuid"])),
+        ("00000000:01:00.0", Some("GPU-513536b6-7d19-9063-b049-1e69664bb298"))
+    );
     assert_eq!(instances(gpu), [3, 4, 5, 6].map(|gi| told(gi - 3, gi, 14, 12, 19_968)));
     assert_eq!(percent_ppm(gpu.text_at(&["utilization", "gpu_util"]).unwrap()), Err(Absent::NotSupported));
     assert_eq!(watts_mw(gpu.text_at(&["gpu_power_readings", "power_draw"]).unwrap()), Ok(67_030));
     assert_eq!(mib_bytes(gpu.text_at(&["fb_memory_usage", "reserved"]).unwrap()), Ok(869 << 20));
     assert_eq!(gpu.get("processes"), Some(&Outline { name: "processes".to_owned(), ..Outline::default() }));
-    let begun = text.matches('<').count() - text.matches("</").count() - text.matches("<!").count() - text.matches("<?").count();
+    let begun = text.matches('<').count()
+        - text.matches("</").count()
+        - text.matches("<!").count()
+        - text.matches("<?").count();
     assert_eq!(size(&root) - 1, begun, "every element is a thing of the tree");
 }
 
@@ -222,6 +282,11 @@ fn a_cut_document_is_no_document() {
         assert!(Outline::from_xml(text).is_err(), "{text}");
     }
     assert!(Outline::from_xml(&"<a>".repeat(40)).is_err());
+    let Some(text) = recorded("a100_mig.q_x.xml") else { return };
+    let last = text.rfind("</nvidia_smi_log>").unwrap();
+    for end in (text.find("<nvidia_smi_log>").unwrap() + 1..last).step_by(97) {
+        assert!(Outline::from_xml(&text[..end]).is_err(), "{end}");
+    }
 }
 
 #[test]
