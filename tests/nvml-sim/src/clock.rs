@@ -1,5 +1,8 @@
 //! Time of the simulation: a scenario time that never goes back, and a wall clock that may step.
 
+#[cfg(test)]
+mod tests;
+
 use std::path::PathBuf;
 
 use crate::scenario::{ClockConfig, ClockMode};

@@ -17,7 +17,8 @@ pub(crate) fn hide(image: &mut [u8], hidden: impl Fn(&str) -> bool) -> Option<()
     let at = |index: usize| sections.checked_add(index.checked_mul(SECTION)?);
     let symbols = (0..count).filter_map(at).find(|at| half(image, at + 4) == Some(DYNAMIC_SYMBOLS))?;
     let strings = at(half(image, symbols + 0x28)? as usize)?;
-    let (first, size, text) = (word(image, symbols + 0x18)?, word(image, symbols + 0x20)?, word(image, strings + 0x18)?);
+    let (first, size, text) =
+        (word(image, symbols + 0x18)?, word(image, symbols + 0x20)?, word(image, strings + 0x18)?);
     for symbol in 0..size / SYMBOL {
         let name = text.checked_add(half(image, first + symbol * SYMBOL)? as usize)?;
         let rest = image.get(name..)?;

@@ -23,9 +23,10 @@ pub fn built() -> io::Result<PathBuf> {
     let program = std::env::current_exe()?;
     let folder = program.parent().unwrap_or(Path::new("."));
     let places = [folder.join(BUILT), folder.join("deps").join(BUILT), folder.join("..").join(BUILT)];
-    places.into_iter().find(|place| place.is_file()).ok_or_else(|| {
-        io::Error::new(io::ErrorKind::NotFound, format!("no {BUILT} beside {}", program.display()))
-    })
+    places
+        .into_iter()
+        .find(|place| place.is_file())
+        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no {BUILT} beside {}", program.display())))
 }
 
 /// A simulation set up in a folder.
@@ -49,13 +50,18 @@ pub fn install(folder: &Path, scenario: &Scenario) -> io::Result<Installed> {
 /// Copies a library, leaving out the symbols that the scenario's driver does not have.
 pub fn copy(from: &Path, to: &Path, scenario: &Scenario) -> io::Result<()> {
     let mut image = fs::read(from)?;
-    let lacks = |symbol: &str| symbol.starts_with("nvml") && !symbol.starts_with("nvml_sim")
-        && !profile::has(&scenario.driver, symbol);
-    elf::hide(&mut image, lacks).ok_or_else(|| io::Error::other(format!("{} is no 64-bit ELF library", from.display())))?;
+    let lacks = |symbol: &str| {
+        symbol.starts_with("nvml") && !symbol.starts_with("nvml_sim") && !profile::has(&scenario.driver, symbol)
+    };
+    elf::hide(&mut image, lacks)
+        .ok_or_else(|| io::Error::other(format!("{} is no 64-bit ELF library", from.display())))?;
     write(to, &image)
 }
 
-#[allow(clippy::disallowed_methods, reason = "into a folder of the caller's test or demo, which is made anew each time")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "into a folder of the caller's test or demo, which is made anew each time"
+)]
 fn write(to: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::write(to, bytes)
 }

@@ -5,7 +5,6 @@ use std::ffi::c_uint;
 use nvml_wrapper_sys::bindings::{nvmlAccountingStats_t, nvmlDevice_t};
 
 use super::out::{put, put_list, take};
-use super::system::expect_version;
 use super::{Call, on_device};
 use crate::scenario::What;
 use crate::sim::{Answer, Record, code};
@@ -14,22 +13,21 @@ use crate::world::mig;
 /// What the driver says its buffer holds; it holds less.
 const STATED_BUFFER: u32 = 4000;
 
-/// Statistics of driver 610: sums in basis points, so that two polls have a difference. Not in the published
-/// bindings; laid out as the fields of version one, with the new ones behind.
+/// Statistics of driver 610: sums in basis points, so that two polls have a difference. The caller fills in the pid;
+/// not in the published bindings.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 struct AccountingStatsV2 {
-    version: c_uint,
     pid: c_uint,
     is_running: c_uint,
     gpu_utilization: c_uint,
     memory_utilization: c_uint,
     max_memory_usage: u64,
-    time: u64,
-    start_time: u64,
-    sample_count: u64,
+    sample_count: c_uint,
     sum_gpu_util: u64,
     sum_fb_util: u64,
+    time: u64,
+    start_time: u64,
 }
 
 #[unsafe(no_mangle)]
@@ -133,23 +131,21 @@ unsafe extern "C" fn nvmlDeviceGetAccountingStats(
 unsafe extern "C" fn nvmlDeviceGetAccountingStats_v2(device: nvmlDevice_t, stats: *mut AccountingStatsV2) -> u32 {
     on_device("nvmlDeviceGetAccountingStats_v2", device, |mut call| {
         let asked = take(stats)?;
-        expect_version::<AccountingStatsV2>(asked.version, 2)?;
         let record = record(&mut call, asked.pid)?;
         let unknown = is_unknown(&call);
         put(
             stats,
             AccountingStatsV2 {
-                version: asked.version,
                 pid: asked.pid,
                 is_running: u32::from(record.running),
                 gpu_utilization: if unknown { u32::MAX } else { record.gpu_percent },
                 memory_utilization: if unknown { u32::MAX } else { record.memory_percent },
                 max_memory_usage: if unknown { u64::MAX } else { record.memory_peak_bytes },
-                time: record.time_ms,
-                start_time: record.start_us.max(0) as u64,
                 sample_count: record.samples,
                 sum_gpu_util: record.gpu_sum,
                 sum_fb_util: record.memory_sum,
+                time: record.time_ms,
+                start_time: record.start_us.max(0) as u64,
             },
         )
     })

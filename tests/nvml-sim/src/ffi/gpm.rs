@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_uint};
 
 use nvml_wrapper_sys::bindings::{
-    nvmlDevice_t, nvmlGpmMetric_t, nvmlGpmMetricsGet_t, nvmlGpmMetric_t__bindgen_ty_1 as MetricInfo, nvmlGpmSample_t,
+    nvmlDevice_t, nvmlGpmMetric_t, nvmlGpmMetric_t__bindgen_ty_1 as MetricInfo, nvmlGpmMetricsGet_t, nvmlGpmSample_t,
     nvmlGpmSupport_t,
 };
 

@@ -106,10 +106,7 @@ unsafe extern "C" fn nvmlDeviceGetPerformanceState(device: nvmlDevice_t, state: 
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetCurrentClocksThrottleReasons(
-    device: nvmlDevice_t,
-    reasons: *mut c_ulonglong,
-) -> u32 {
+unsafe extern "C" fn nvmlDeviceGetCurrentClocksThrottleReasons(device: nvmlDevice_t, reasons: *mut c_ulonglong) -> u32 {
     on_device("nvmlDeviceGetCurrentClocksThrottleReasons", device, |call| put(reasons, limits(&call)))
 }
 

@@ -86,19 +86,24 @@ unsafe extern "C" fn nvmlDeviceGetComputeInstanceId(device: nvmlDevice_t, id: *m
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nvmlDeviceGetAttributes_v2(device: nvmlDevice_t, attributes: *mut nvmlDeviceAttributes_t) -> u32 {
     on_device("nvmlDeviceGetAttributes_v2", device, |call| {
-        let instance = instance(&call)?;
+        let product = call.sim.gpu(call.gpu()).model.product();
+        let (multiprocessors, slices, memory_mib) = match instance(&call) {
+            Ok(instance) => (instance.multiprocessors, instance.slices, instance.memory_mib),
+            Err(_) if product.mig => (product.multiprocessors, 0, product.memory_mib),
+            Err(_) => return Err(code::NOT_SUPPORTED),
+        };
         put(
             attributes,
             nvmlDeviceAttributes_t {
-                multiprocessorCount: instance.multiprocessors,
-                sharedCopyEngineCount: instance.slices,
-                sharedDecoderCount: instance.slices,
+                multiprocessorCount: multiprocessors,
+                sharedCopyEngineCount: slices,
+                sharedDecoderCount: slices,
                 sharedEncoderCount: 0,
                 sharedJpegCount: 0,
                 sharedOfaCount: 0,
-                gpuInstanceSliceCount: instance.slices,
-                computeInstanceSliceCount: instance.slices,
-                memorySizeMB: instance.memory_mib,
+                gpuInstanceSliceCount: slices,
+                computeInstanceSliceCount: slices,
+                memorySizeMB: memory_mib,
             },
         )
     })

@@ -47,9 +47,11 @@ fn listed(call: &Call<'_>, has: fn(Kind) -> bool) -> Vec<Listed> {
         None => true,
         Some(instance) => task.gi == Some(instance.gi) && (task.ci == instance.ci || task.ci.is_none()),
     };
-    let there = call.sim.tasks(device.gpu).iter().filter(|task| {
-        task.is_there(call.now) && has(task.kind) && !task.hidden && in_instance(task)
-    });
+    let there = call
+        .sim
+        .tasks(device.gpu)
+        .iter()
+        .filter(|task| task.is_there(call.now) && has(task.kind) && !task.hidden && in_instance(task));
     let listed = there.filter_map(|task| {
         Some(Listed {
             pid: task.namespace_pid.or(task.pid)?,

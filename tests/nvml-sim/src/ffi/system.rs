@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::out::{put, put_text, take_text};
 use super::{Call, on_library};
 use crate::scenario::Scenario;
-use crate::sim::{Answer, Sim, Target, Held, Verdict, code, lock};
+use crate::sim::{Answer, Held, Sim, Target, Verdict, code, lock};
 
 #[unsafe(no_mangle)]
 extern "C" fn nvmlInit_v2() -> u32 {

@@ -159,15 +159,7 @@ pub struct Engines {
 
 impl Default for Engines {
     fn default() -> Self {
-        Self {
-            encoder: 0.0,
-            decoder: 0.0,
-            memory: 50.0,
-            sm_active: 90.0,
-            occupancy: 40.0,
-            tensor: 30.0,
-            dram: 50.0,
-        }
+        Self { encoder: 0.0, decoder: 0.0, memory: 50.0, sm_active: 90.0, occupancy: 40.0, tensor: 30.0, dram: 50.0 }
     }
 }
 

@@ -142,9 +142,9 @@ impl Sim {
             Target::Gpu(gpu) => Ok(Some(Device { gpu, mig: None })),
             Target::Device(handle) => {
                 let device = self.device_of(handle).ok_or(code::INVALID_ARGUMENT)?;
-                let gone = device.mig.is_some_and(|index| {
-                    mig::device(&self.world.scenario.gpus[device.gpu], now, index).is_none()
-                });
+                let gone = device
+                    .mig
+                    .is_some_and(|index| mig::device(&self.world.scenario.gpus[device.gpu], now, index).is_none());
                 if gone { Err(code::INVALID_ARGUMENT) } else { Ok(Some(device)) }
             }
         }
@@ -194,7 +194,9 @@ impl Sim {
     /// The faults that are on for a GPU and have no code of their own.
     pub(crate) fn faults(&self, gpu: usize, now: i64) -> impl Iterator<Item = &What> + '_ {
         let faults = self.world.scenario.faults.iter();
-        faults.filter(move |fault| (fault.gpu.is_none() || fault.gpu == Some(gpu)) && is_on(fault, now)).map(|f| &f.what)
+        faults
+            .filter(move |fault| (fault.gpu.is_none() || fault.gpu == Some(gpu)) && is_on(fault, now))
+            .map(|f| &f.what)
     }
 
     /// Whether a GPU is lost.

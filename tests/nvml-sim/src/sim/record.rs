@@ -21,7 +21,7 @@ pub(crate) struct Record {
     pub(crate) memory_percent: u32,
     pub(crate) memory_peak_bytes: u64,
     /// Seconds sampled, and the sums of their levels in basis points.
-    pub(crate) samples: u64,
+    pub(crate) samples: u32,
     pub(crate) gpu_sum: u64,
     pub(crate) memory_sum: u64,
 }
@@ -39,7 +39,8 @@ impl Sim {
         let cleared = self.gpus[gpu].cleared;
         let tasks = self.tasks(gpu);
         // Only who came after the switch and holds memory has an entry.
-        let known = |at: &usize| tasks[*at].life.0 >= since && tasks[*at].life.0 <= now && tasks[*at].memory_peak(now) > 0;
+        let known =
+            |at: &usize| tasks[*at].life.0 >= since && tasks[*at].life.0 <= now && tasks[*at].memory_peak(now) > 0;
         let (mut dead, live): (Vec<usize>, Vec<usize>) =
             (0..tasks.len()).filter(known).partition(|at| tasks[*at].life.1 <= now);
         dead.retain(|at| tasks[*at].life.1 > cleared);
@@ -68,7 +69,7 @@ impl Sim {
             gpu_percent: percent(busy),
             memory_percent: percent(memory),
             memory_peak_bytes: task.memory_peak(now),
-            samples: lived / 1_000_000,
+            samples: (lived / 1_000_000) as u32,
             gpu_sum: busy / 1_000_000,
             memory_sum: memory / 1_000_000,
         })

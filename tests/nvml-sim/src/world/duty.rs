@@ -14,11 +14,7 @@ pub(super) fn level(duty: &Duty, at: i64) -> (u32, i64) {
             let period = us(period_s).max(1);
             let on = (period as f64 * on).round() as i64;
             let inside = at.rem_euclid(period);
-            if inside < on {
-                (basis_points(percent), at - inside + on)
-            } else {
-                (0, at - inside + period)
-            }
+            if inside < on { (basis_points(percent), at - inside + on) } else { (0, at - inside + period) }
         }
         Duty::Noise { low, high, step_s, seed } => {
             let step = us(step_s).max(1);

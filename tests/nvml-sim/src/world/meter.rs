@@ -11,8 +11,7 @@ pub(crate) const FULL: u64 = 10_000;
 /// An engine cannot be more than fully busy: where tasks of the same GPU instance (or of the whole GPU) ask for more,
 /// each gets its part of what there is.
 pub(crate) fn add_busy(tasks: &[Task], from: i64, to: i64, busy: &mut [u64]) {
-    let live: Vec<usize> =
-        (0..tasks.len()).filter(|at| tasks[*at].life.0 < to && tasks[*at].life.1 > from).collect();
+    let live: Vec<usize> = (0..tasks.len()).filter(|at| tasks[*at].life.0 < to && tasks[*at].life.1 > from).collect();
     let mut levels = vec![0_u64; live.len()];
     let mut at = from;
     while at < to {
