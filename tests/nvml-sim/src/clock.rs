@@ -10,6 +10,9 @@ use crate::scenario::{ClockConfig, ClockMode};
 /// A wall clock that moved less than this against the scenario's time did not step: it was read a little later.
 const STEP_US: i64 = 100_000;
 
+/// The longest that a scenario runs, so that no sum of times overflows: a century.
+const LONGEST_US: i64 = 100 * 366 * 86_400 * 1_000_000;
+
 /// The clock of a simulation.
 #[derive(Debug)]
 pub(crate) struct Clock {
@@ -52,14 +55,14 @@ impl Clock {
                 let passed = kernel_us(libc::CLOCK_BOOTTIME) - origin_boot_us;
                 let now = (passed as f64 * scale) as i64;
                 let real_time = *scale == 1.0;
-                self.now = self.now.max(now);
+                self.now = self.now.max(now.min(LONGEST_US));
                 if real_time {
                     self.wall_is(kernel_us(libc::CLOCK_REALTIME));
                 }
             }
             Source::File(path) => {
                 if let Some((wall, now)) = std::fs::read_to_string(path).ok().as_deref().and_then(parse) {
-                    self.now = self.now.max(now);
+                    self.now = self.now.max(now.min(LONGEST_US));
                     self.wall_is(wall);
                 }
             }
@@ -70,12 +73,12 @@ impl Clock {
     /// Wall clock at a scenario time up to now: what a stamp taken then says.
     pub(crate) fn wall(&self, at: i64) -> i64 {
         let offset = self.offsets.iter().rev().find(|(from, _)| *from <= at).or(self.offsets.first());
-        at + offset.map_or(0, |(_, offset)| *offset)
+        at.saturating_add(offset.map_or(0, |(_, offset)| *offset))
     }
 
     /// Sets the wall clock of a told clock: forward takes the scenario's time along, back is a step.
     pub(crate) fn set_wall(&mut self, wall: i64) {
-        let ahead = wall - self.wall(self.now);
+        let ahead = wall.saturating_sub(self.wall(self.now));
         if ahead >= 0 {
             self.advance(ahead);
         } else {
@@ -86,13 +89,13 @@ impl Clock {
     /// Lets time go by on a told clock.
     pub(crate) fn advance(&mut self, by: i64) {
         if matches!(self.source, Source::Told) {
-            self.now += by.max(0);
+            self.now = self.now.saturating_add(by.max(0)).min(LONGEST_US);
         }
     }
 
     /// Steps the wall clock alone, as NTP or an operator does.
     pub(crate) fn step_wall(&mut self, by: i64) {
-        self.wall_is(self.wall(self.now) + by);
+        self.wall_is(self.wall(self.now).saturating_add(by));
     }
 
     /// Scenario time of an instant of the machine's boot clock, where they go together.
@@ -104,10 +107,10 @@ impl Clock {
     }
 
     fn wall_is(&mut self, wall: i64) {
-        let offset = wall - self.now;
+        let offset = wall.saturating_sub(self.now);
         let held = self.offsets.last().map_or(0, |(_, offset)| *offset);
         let told = !matches!(self.source, Source::Live { .. });
-        if (offset - held).abs() > STEP_US || (told && offset != held) {
+        if offset.saturating_sub(held).saturating_abs() > STEP_US || (told && offset != held) {
             self.offsets.push((self.now, offset));
         }
     }

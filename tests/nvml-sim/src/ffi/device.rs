@@ -19,9 +19,6 @@ unsafe extern "C" fn nvmlDeviceGetCount_v2(count: *mut c_uint) -> u32 {
 unsafe extern "C" fn nvmlDeviceGetHandleByIndex_v2(index: c_uint, device: *mut nvmlDevice_t) -> u32 {
     let symbol = "nvmlDeviceGetHandleByIndex_v2";
     enter(symbol, Target::Gpu(index as usize), |call| {
-        if index as usize >= call.sim.gpus.len() {
-            return Err(code::INVALID_ARGUMENT);
-        }
         put_handle(device, &call, Device { gpu: index as usize, mig: None })
     })
 }
@@ -138,14 +135,14 @@ fn memory(call: &Call<'_>) -> (u64, u64, u64) {
     let gpu = call.sim.gpu(call.gpu());
     let held = |gi: Option<u32>| -> u64 {
         let tasks = call.sim.tasks(call.gpu()).iter().filter(|task| gi.is_none() || task.gi == gi);
-        tasks.map(|task| task.memory_at(call.now)).sum()
+        tasks.map(|task| task.memory_at(call.now)).fold(0, u64::saturating_add)
     };
     match call.device.mig.and_then(|index| mig::device(gpu, call.now, index)) {
         Some(instance) => (instance.memory_mib << 20, 16 << 20, held(Some(instance.gi))),
         None => {
             let total = gpu.memory_bytes.unwrap_or(gpu.model.product().memory_mib << 20);
             let reserved = gpu.reserved_bytes.unwrap_or(total / 100);
-            (total, reserved, gpu.hidden_bytes + held(None))
+            (total, reserved, gpu.hidden_bytes.saturating_add(held(None)))
         }
     }
 }
@@ -156,7 +153,7 @@ unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(device: nvmlDevice_t, memory_inf
         let version = take(memory_info.cast::<c_uint>())?;
         expect_version::<nvmlMemory_v2_t>(version, 2)?;
         let (total, reserved, used) = memory(&call);
-        let free = total.saturating_sub(reserved + used);
+        let free = total.saturating_sub(reserved.saturating_add(used));
         put(memory_info, nvmlMemory_v2_t { version, total, reserved, free, used })
     })
 }
@@ -166,7 +163,7 @@ unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(device: nvmlDevice_t, memory_inf
 unsafe extern "C" fn nvmlDeviceGetMemoryInfo(device: nvmlDevice_t, memory_info: *mut nvmlMemory_t) -> u32 {
     on_device("nvmlDeviceGetMemoryInfo", device, |call| {
         let (total, reserved, used) = memory(&call);
-        let used = used + reserved;
+        let used = used.saturating_add(reserved);
         put(memory_info, nvmlMemory_t { total, free: total.saturating_sub(used), used })
     })
 }

@@ -3,6 +3,7 @@
 
 #![allow(non_snake_case, reason = "the names are NVML's")]
 
+mod absent;
 mod accounting;
 mod control;
 mod device;

@@ -139,7 +139,8 @@ impl Sim {
     fn device(&self, target: Target, now: i64) -> Result<Option<Device>, u32> {
         match target {
             Target::Library => Ok(None),
-            Target::Gpu(gpu) => Ok(Some(Device { gpu, mig: None })),
+            Target::Gpu(gpu) if gpu < self.gpus.len() => Ok(Some(Device { gpu, mig: None })),
+            Target::Gpu(_) => Err(code::INVALID_ARGUMENT),
             Target::Device(handle) => {
                 let device = self.device_of(handle).ok_or(code::INVALID_ARGUMENT)?;
                 let gone = device

@@ -127,7 +127,7 @@ impl Sim {
             What::ClockStep { by_s } => us(by_s),
             _ => 0,
         });
-        self.clock.wall(at) + stepped.sum::<i64>()
+        stepped.fold(self.clock.wall(at), i64::saturating_add)
     }
 
     /// Initialises the library once more.

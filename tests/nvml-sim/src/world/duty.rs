@@ -14,13 +14,17 @@ pub(super) fn level(duty: &Duty, at: i64) -> (u32, i64) {
             let period = us(period_s).max(1);
             let on = (period as f64 * on).round() as i64;
             let inside = at.rem_euclid(period);
-            if inside < on { (basis_points(percent), at - inside + on) } else { (0, at - inside + period) }
+            if inside < on {
+                (basis_points(percent), (at - inside).saturating_add(on))
+            } else {
+                (0, (at - inside).saturating_add(period))
+            }
         }
         Duty::Noise { low, high, step_s, seed } => {
             let step = us(step_s).max(1);
             let index = at.div_euclid(step);
             let share = (draw(&[seed, index as u64]) >> 11) as f64 / (1_u64 << 53) as f64;
-            (basis_points(low + (high - low) * share), (index + 1) * step)
+            (basis_points(low + (high - low) * share), (index + 1).saturating_mul(step))
         }
     }
 }

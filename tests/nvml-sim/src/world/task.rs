@@ -38,9 +38,10 @@ impl Task {
             Who::Pid(pid) => Who::Pid(pid.wrapping_add(nth.wrapping_mul(pid_step))),
             Who::PidFile(path) => Who::PidFile(path.clone()),
         };
-        let planned = (us(process.from_s) + later, process.to_s.map_or(NEVER, |to| us(to) + later));
+        let planned =
+            (us(process.from_s).saturating_add(later), process.to_s.map_or(NEVER, |to| us(to).saturating_add(later)));
         let first = (i64::MIN, process.mem_bytes);
-        let steps = process.mem_steps.iter().map(|step| (us(step.at_s) + later, step.bytes));
+        let steps = process.mem_steps.iter().map(|step| (us(step.at_s).saturating_add(later), step.bytes));
         let pid = match who {
             Who::Pid(pid) => Some(pid),
             Who::PidFile(_) => None,
@@ -90,7 +91,7 @@ impl Task {
         if at >= self.life.1 {
             return (0, NEVER);
         }
-        let (level, next) = duty::level(&self.duty, at - self.planned.0);
+        let (level, next) = duty::level(&self.duty, at.saturating_sub(self.planned.0));
         let next = if next == NEVER { NEVER } else { next.saturating_add(self.planned.0) };
         (level, next.min(self.life.1))
     }

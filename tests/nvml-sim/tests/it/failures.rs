@@ -169,3 +169,15 @@ fn a_copy_of_a_file_is_found_under_the_drivers_name() {
     assert_eq!(control.path().file_name().unwrap(), "libnvidia-ml.so.1");
     assert!(control.init().is_ok());
 }
+
+#[test]
+fn devices_that_are_not_there_are_refused() {
+    let machine = Machine::shipped("12_isolation.toml");
+    assert!(matches!(machine.nvml.device_by_index(1), Err(NvmlError::InvalidArg)));
+    assert!(matches!(machine.nvml.device_by_uuid("GPU-nothing"), Err(NvmlError::NotFound)));
+    let found = machine.nvml.device_by_uuid("GPU-12121212-0000-4000-8000-000000000001").unwrap();
+    assert_eq!(found.index().unwrap(), 0);
+    // A century is the end of time.
+    machine.pass_s(1e18);
+    assert!(machine.gpu(0).process_utilization_stats(None).is_ok());
+}

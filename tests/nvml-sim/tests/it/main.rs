@@ -1,6 +1,7 @@
 //! The built library through the interface that programs use: nvml-wrapper where it can, the symbols where it cannot.
 
 mod accounting;
+mod environment;
 mod failures;
 mod gpm;
 mod lists;
