@@ -1,7 +1,10 @@
 use super::*;
 
-const PODS: [&str; 3] =
-    ["aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002", "aaaaaaaa-0000-4000-8000-000000000003"];
+const PODS: [&str; 3] = [
+    "aaaaaaaa-0000-4000-8000-000000000001",
+    "aaaaaaaa-0000-4000-8000-000000000002",
+    "aaaaaaaa-0000-4000-8000-000000000003",
+];
 const SLUID: &str = "sEKNKTV3WPV500";
 
 fn site(scheduler: Scheduler) -> Site {
@@ -103,7 +106,12 @@ fn a_jobs_record_speaks_for_its_own_user() {
     check(Scheduler::Slurm, &seen("0::/"), &[held("7", None)], ("slurm:alpha:7", "slurm", false));
     // a card cut into shards: the user tells the holders apart, and two jobs of one user cannot be told apart
     check(Scheduler::Slurm, &login, &[held("7", Some(1001)), held("8", Some(1000))], ("slurm:alpha:8", "slurm", false));
-    check(Scheduler::Slurm, &login, &[held("7", Some(1000)), held("8", Some(1000))], ("session:4000", "session", false));
+    check(
+        Scheduler::Slurm,
+        &login,
+        &[held("7", Some(1000)), held("8", Some(1000))],
+        ("session:4000", "session", false),
+    );
 }
 
 #[test]

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::card::Card;
 use crate::node::attribute::{Allocation, Held};
 
 pub mod listpids;
@@ -74,25 +75,9 @@ impl IndexMeaning {
         match gpu {
             Gpu::Uuid(uuid) => Some(uuid.clone()),
             Gpu::Index { index, instance: None } => Some(self.card(*index, cards)?.uuid.clone()),
-            Gpu::Index { index, instance: Some(gi) } => {
-                let instances = &self.card(*index, cards)?.instances;
-                instances.iter().find(|(id, _)| id == gi).map(|(_, uuid)| uuid.clone())
-            }
+            Gpu::Index { index, instance: Some(gi) } => self.card(*index, cards)?.instance(|i| i.gi == *gi),
         }
     }
-}
-
-/// A card of this node as the driver shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Card {
-    /// Its UUID.
-    pub uuid: String,
-    /// Its number in the driver's order.
-    pub nvml_index: Option<u32>,
-    /// Number of its device file.
-    pub minor: Option<u32>,
-    /// GPU instance ids and the UUIDs of their MIG devices.
-    pub instances: Vec<(u32, String)>,
 }
 
 /// A GPU as a file of the mapping names it.

@@ -41,7 +41,11 @@ fn check(text: &str, expected: Cgroup) {
 #[test]
 fn pods_of_the_systemd_driver_in_every_class_of_service() {
     let c = id('a');
-    for class in ["kubepods-burstable.slice/kubepods-burstable-pod", "kubepods-besteffort.slice/kubepods-besteffort-pod", "kubepods-pod"] {
+    for class in [
+        "kubepods-burstable.slice/kubepods-burstable-pod",
+        "kubepods-besteffort.slice/kubepods-besteffort-pod",
+        "kubepods-pod",
+    ] {
         for runtime in ["cri-containerd", "crio", "docker"] {
             check(&format!("0::/kubepods.slice/{class}{UID_}.slice/{runtime}-{c}.scope\n"), pod(UID, Some(&c)));
         }
@@ -87,7 +91,10 @@ fn nested_clusters_give_the_inner_pod_and_docker_in_a_pod_the_pod() {
 #[test]
 fn a_container_may_have_cgroups_of_its_own_below() {
     let c = id('3');
-    check(&format!("0::/kubepods.slice/kubepods-pod{UID_}.slice/cri-containerd-{c}.scope/init/worker-1"), pod(UID, Some(&c)));
+    check(
+        &format!("0::/kubepods.slice/kubepods-pod{UID_}.slice/cri-containerd-{c}.scope/init/worker-1"),
+        pod(UID, Some(&c)),
+    );
     check(&format!("0::/system.slice/docker-{c}.scope/init.service"), container(&c, Runtime::Docker));
 }
 
@@ -118,7 +125,10 @@ fn containers_without_a_pod() {
 
 #[test]
 fn machines_are_virtual_or_nspawn_and_their_names_are_unescaped_after_splitting() {
-    check(r"0::/machine.slice/machine-qemu\x2d3\x2dbuild.scope/libvirt/emulator", Cgroup::Vm { name: "qemu-3-build".into() });
+    check(
+        r"0::/machine.slice/machine-qemu\x2d3\x2dbuild.scope/libvirt/emulator",
+        Cgroup::Vm { name: "qemu-3-build".into() },
+    );
     check(r"0::/machine.slice/machine-lxc\x2d3\x2dweb.scope", container("lxc-3-web", Runtime::Lxc));
     check(r"0::/machine.slice/machine-a\x2fb.scope", container("a/b", Runtime::Nspawn));
     check(r"0::/system.slice/odd\x2dname\xzz.service", service(r"odd-name\xzz.service"));
@@ -198,7 +208,20 @@ fn a_user_cannot_name_a_job_or_a_pod_below_their_own_manager() {
 
 #[test]
 fn nothing_is_nothing() {
-    for text in ["", "\n", "0::/", "0::/\n", "0::", "4:memory:/\n0::/", "0::/../..", "0::/init.scope", "0::/user.slice", "junk", "::", ":"] {
+    for text in [
+        "",
+        "\n",
+        "0::/",
+        "0::/\n",
+        "0::",
+        "4:memory:/\n0::/",
+        "0::/../..",
+        "0::/init.scope",
+        "0::/user.slice",
+        "junk",
+        "::",
+        ":",
+    ] {
         check(text, Cgroup::Unknown);
         assert_eq!(findings(text), Vec::new(), "{text:?}");
     }
@@ -240,10 +263,22 @@ fn every_recorded_line_says_what_a_reader_sees() {
         job("748468", Some("0")),
         besteffort(),
         besteffort(),
-        pod("a5c1f8d5-1919-434d-add7-4afaafdaef89", Some("5eed917563583925ffdbd40a64efb2aaffe58638e57add8becaf460fe74f5b1c")),
-        pod("7d4424e6-bb13-42f4-a47a-45a4828bf54d", Some("d0b3604b67ac7930dd34ba3a796627e3e4717d12309e90a4afe3f38b6816ac98")),
-        pod("10231429-28f6-11e8-8903-74dbd1a06fe0", Some("32cc26191dad2120ae02fbe32e3cb962c291591439f28765da6c2b8dd28d7e48")),
-        pod("1e597579-417e-482f-bf65-5fe170c3aebd", Some("a09bc17f5aa29b0dbdec9ede5f46cf1396d2405917ab02e6f1eb1019f388396e")),
+        pod(
+            "a5c1f8d5-1919-434d-add7-4afaafdaef89",
+            Some("5eed917563583925ffdbd40a64efb2aaffe58638e57add8becaf460fe74f5b1c"),
+        ),
+        pod(
+            "7d4424e6-bb13-42f4-a47a-45a4828bf54d",
+            Some("d0b3604b67ac7930dd34ba3a796627e3e4717d12309e90a4afe3f38b6816ac98"),
+        ),
+        pod(
+            "10231429-28f6-11e8-8903-74dbd1a06fe0",
+            Some("32cc26191dad2120ae02fbe32e3cb962c291591439f28765da6c2b8dd28d7e48"),
+        ),
+        pod(
+            "1e597579-417e-482f-bf65-5fe170c3aebd",
+            Some("a09bc17f5aa29b0dbdec9ede5f46cf1396d2405917ab02e6f1eb1019f388396e"),
+        ),
         pod(STATIC, Some("2884d57c0e100d7a9a2f9487ce0bc2986bca3430e988af7a4865aff061f51ac5")),
     ];
     let lines: Vec<&str> = text.lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty()).collect();

@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
+use crate::node::source::card::Instance;
 
 /// A folder of this test, taken away after it.
 pub(super) struct Folder {
@@ -37,7 +38,12 @@ fn cards() -> Vec<Card> {
         minor: Some(3 - index),
         instances,
     };
-    vec![card(0, vec![]), card(1, vec![]), card(2, vec![]), card(3, vec![(7, "MIG-7".to_owned())])]
+    vec![
+        card(0, vec![]),
+        card(1, vec![]),
+        card(2, vec![]),
+        card(3, vec![Instance { uuid: "MIG-7".into(), gi: 7, ci: Some(0), start: None }]),
+    ]
 }
 
 fn index(index: u32) -> Gpu {
