@@ -16,6 +16,10 @@ const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 const CROCKFORD: &str = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// Characters of a SLUID after its `s`.
 const SLUID_DIGITS: usize = 13;
+/// Where logins and users' own managers live.
+const USERS: &str = "user.slice";
+/// Stands behind the path of a process that has ended in a cgroup that is gone.
+const DELETED: &str = " (deleted)";
 
 /// What a cgroup says.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -138,14 +142,12 @@ fn path_of(line: &str) -> Option<(bool, &str)> {
 
 /// What one path names: the innermost allocation of each kind, else the innermost container, else session or service.
 fn of_path(path: &str) -> Vec<Cgroup> {
+    let path = path.strip_suffix(DELETED).unwrap_or(path);
     let segments: Vec<&str> = path.split('/').filter(|s| !s.is_empty()).collect();
     // A user may make cgroups of any name below their own manager: nothing found there is an allocation.
-    let own = user_of(&segments).is_some();
-    let mut allocations: Vec<(usize, Cgroup)> = if own {
-        Vec::new()
-    } else {
-        [innermost(&segments, pod_at), innermost(&segments, slurm_at)].into_iter().flatten().collect()
-    };
+    let roots = &segments[..segments.iter().position(|s| *s == USERS).unwrap_or(segments.len())];
+    let mut allocations: Vec<(usize, Cgroup)> =
+        [innermost(roots, pod_at), innermost(roots, slurm_at)].into_iter().flatten().collect();
     if !allocations.is_empty() {
         allocations.sort_by_key(|(at, _)| usize::MAX - at);
         return allocations.into_iter().map(|(_, found)| found).collect();
@@ -262,7 +264,7 @@ fn container_id(segment: &str) -> Option<(Runtime, String)> {
 
 /// `/user.slice/user-<uid>.slice/session-<n>.scope`, or what lies below `user@<uid>.service`.
 fn user_of(segments: &[&str]) -> Option<Cgroup> {
-    let at = segments.iter().position(|s| *s == "user.slice")?;
+    let at = segments.iter().position(|s| *s == USERS)?;
     let uid = segments.get(at + 1)?.strip_prefix("user-")?.strip_suffix(".slice")?.parse().ok()?;
     let session = segments.get(at + 2).and_then(|s| s.strip_prefix("session-")?.strip_suffix(".scope"));
     Some(Cgroup::Session { uid, session: session.map(str::to_owned) })

@@ -4,3 +4,8 @@ pub mod card;
 pub mod kubelet;
 pub mod proc;
 pub mod slurm;
+
+/// A number as programs write it: digits alone. Rust's own parser would take a plus sign.
+fn number(text: &str) -> Option<u32> {
+    if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
+}

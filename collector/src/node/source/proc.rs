@@ -4,27 +4,27 @@
 //! differ, the pid is another's by now and the process is gone.
 
 use std::collections::HashMap;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use nix::errno::Errno;
 use procfs::process::Stat;
 
 use crate::node::attribute::cgroup::{self, Cgroup};
 use crate::node::attribute::{Environ, Leader, Witness};
 use crate::node::seen::{Absent, Measure, Moment, Process, ProcessFacts};
 
+mod folder;
 pub mod held;
 pub mod pids;
 mod text;
 pub mod usage;
 pub mod users;
 
+pub use folder::ProcError;
+
+use folder::Folder;
 use usage::Counters;
 use users::{NameOf, UNREAD_USER, Users};
 
-/// Most bytes of any of these files that are read; the largest, a process's environment, is seldom over 64 KiB.
-const FILE_BYTES_MAX: u64 = 256 * 1024;
 /// Most processes that are remembered between ticks; more are read, but have no differences.
 const PROCESSES_MAX: usize = 16_384;
 
@@ -49,45 +49,6 @@ impl ProcSettings {
             ticks_per_second: procfs::ticks_per_second(),
             page_bytes: procfs::page_size(),
             environ,
-        }
-    }
-}
-
-/// Why a process could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ProcError {
-    /// It ended, or its pid is another's by now.
-    #[error("process {pid} is gone")]
-    Gone {
-        /// Its pid.
-        pid: u32,
-    },
-    /// The collector may not read it.
-    #[error("may not read `{file}` of process {pid}")]
-    NotPermitted {
-        /// Its pid.
-        pid: u32,
-        /// Which of its files.
-        file: &'static str,
-    },
-    /// Reading failed otherwise.
-    #[error("cannot read `{file}` of process {pid}")]
-    Unreadable {
-        /// Its pid.
-        pid: u32,
-        /// Which of its files.
-        file: &'static str,
-        /// What the system says; none where the text is not what the kernel writes.
-        source: Option<std::io::Error>,
-    },
-}
-
-impl From<ProcError> for Absent {
-    fn from(error: ProcError) -> Self {
-        match error {
-            ProcError::Gone { .. } => Self::Gone,
-            ProcError::NotPermitted { .. } => Self::NotPermitted,
-            ProcError::Unreadable { .. } => Self::Failed(error.to_string()),
         }
     }
 }
@@ -157,13 +118,15 @@ impl Proc {
     /// Who has a pid now. At the first sight of a process everything is read, so that its user, its command and whom it
     /// belongs to are known even if it is gone at the end of the tick.
     pub fn meet(&mut self, pid: u32) -> Result<Process, ProcError> {
-        let process = identity_of(pid, &stat_of(&self.open(pid)?)?);
+        let process = identity_of(pid, &Folder::open(&self.settings.root, pid)?.stat()?);
         if let Some(known) = self.known.get_mut(&process) {
             known.asked = self.tick;
             return Ok(process);
         }
-        let snapshot = self.read(process)?;
-        self.remember(process, Known { snapshot, asked: self.tick, closed: None, look: None });
+        // A process that cannot be read further is one all the same; its look will say why.
+        if let Ok(snapshot) = self.read(process) {
+            self.remember(process, Known { snapshot, asked: self.tick, closed: None, look: None });
+        }
         Ok(process)
     }
 
@@ -262,16 +225,10 @@ impl Proc {
         u128::try_from(boot_ms).is_ok_and(|boot_ms| started_ms >= boot_ms)
     }
 
-    fn open(&self, pid: u32) -> Result<Folder, ProcError> {
-        let path = self.settings.root.join(pid.to_string());
-        let folder = procfs::process::Process::new_with_root(path).map_err(|e| failed(pid, "stat", e))?;
-        Ok(Folder { pid, folder })
-    }
-
     /// Reads a process between two looks at its identity.
     fn read(&mut self, process: Process) -> Result<Snapshot, ProcError> {
-        let folder = self.open(process.pid)?;
-        let before = stat_of(&folder)?;
+        let folder = Folder::open(&self.settings.root, process.pid)?;
+        let before = folder.stat()?;
         let (uid, namespaced) = folder.parse("status", text::status)?;
         let cgroups = folder.text("cgroup").map_or_else(|_| Vec::new(), |text| cgroup::findings(&text));
         let environ = self.environ(&folder, &before, &cgroups);
@@ -280,7 +237,7 @@ impl Proc {
             ProcError::Gone { .. } => Absent::NotSupported,
             error => Absent::from(error),
         });
-        let stat = stat_of(&folder)?;
+        let stat = folder.stat()?;
         if identity_of(process.pid, &before) != process || identity_of(process.pid, &stat) != process {
             return Err(ProcError::Gone { pid: process.pid });
         }
@@ -316,7 +273,7 @@ impl Proc {
         let Some(pid) = u32::try_from(stat.session).ok().filter(|pid| *pid > 0 && *pid != process.pid) else {
             return Leader { pid: process.pid, start_ticks: Some(process.start_ticks) };
         };
-        let alive = self.open(pid).and_then(|folder| stat_of(&folder)).ok();
+        let alive = Folder::open(&self.settings.root, pid).and_then(|folder| folder.stat()).ok();
         let alive = alive.filter(|leader| leader.session == leader.pid).map(|leader| leader.starttime);
         let seen = || self.leaders.get(&pid).map(|(start, _)| *start);
         let start_ticks = alive.or_else(seen).filter(|start| *start <= process.start_ticks);
@@ -348,49 +305,8 @@ fn io_wait_counted(root: &Path) -> Measure<()> {
     }
 }
 
-/// A process's folder, held open: what is read through it is never another process's.
-struct Folder {
-    pid: u32,
-    folder: procfs::process::Process,
-}
-
-impl Folder {
-    fn bytes(&self, file: &'static str) -> Result<Vec<u8>, ProcError> {
-        let opened = self.folder.open_relative(file).map_err(|e| failed(self.pid, file, e))?;
-        let mut bytes = Vec::new();
-        opened.take(FILE_BYTES_MAX).read_to_end(&mut bytes).map_err(|e| failed(self.pid, file, e.into()))?;
-        Ok(bytes)
-    }
-
-    fn text(&self, file: &'static str) -> Result<String, ProcError> {
-        self.bytes(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-    }
-
-    fn parse<T>(&self, file: &'static str, parse: impl Fn(&str) -> Option<T>) -> Result<T, ProcError> {
-        let text = self.text(file)?;
-        parse(&text).ok_or(ProcError::Unreadable { pid: self.pid, file, source: None })
-    }
-}
-
-fn stat_of(folder: &Folder) -> Result<Stat, ProcError> {
-    folder.parse("stat", text::stat)
-}
-
 fn identity_of(pid: u32, stat: &Stat) -> Process {
     Process { pid, start_ticks: stat.starttime }
-}
-
-fn failed(pid: u32, file: &'static str, error: procfs::ProcError) -> ProcError {
-    match error {
-        procfs::ProcError::NotFound(_) => ProcError::Gone { pid },
-        procfs::ProcError::PermissionDenied(_) => ProcError::NotPermitted { pid, file },
-        // a process that ends while its open file is read
-        procfs::ProcError::Io(source, _) if source.raw_os_error() == Some(Errno::ESRCH as i32) => {
-            ProcError::Gone { pid }
-        }
-        procfs::ProcError::Io(source, _) => ProcError::Unreadable { pid, file, source: Some(source) },
-        _ => ProcError::Unreadable { pid, file, source: None },
-    }
 }
 
 #[cfg(test)]

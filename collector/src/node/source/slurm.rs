@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::card::Card;
+use super::number;
 use crate::node::attribute::{Allocation, Held};
 
 pub mod listpids;
@@ -241,11 +242,6 @@ pub fn parse_mapping(name: &str, text: &str) -> (Vec<Mapped>, Vec<Warning>) {
         }
     }
     (mapped, warnings)
-}
-
-fn number(text: &str) -> Option<u32> {
-    // `parse` alone would take a plus sign
-    if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
 /// Who holds which GPU by the mapping, by UUID; GPUs that the node does not have are warned of.

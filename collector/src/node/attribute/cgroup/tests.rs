@@ -207,6 +207,21 @@ fn a_user_cannot_name_a_job_or_a_pod_below_their_own_manager() {
 }
 
 #[test]
+fn logins_inside_a_pod_or_a_container_are_its_own() {
+    let c = id('a');
+    let inside = "user.slice/user-0.slice/session-1.scope";
+    check(&format!("0::/kubepods/pod{UID}/{c}/{inside}"), pod(UID, Some(&c)));
+    check(&format!("0::/docker/{c}/{inside}"), container(&c, Runtime::Docker));
+}
+
+#[test]
+fn a_cgroup_that_is_gone_still_says_what_it_was() {
+    let c = id('b');
+    check(&format!("0::/system.slice/docker-{c}.scope (deleted)"), container(&c, Runtime::Docker));
+    check("0::/system.slice/slurmstepd.scope/job_7 (deleted)", job("7", None));
+}
+
+#[test]
 fn nothing_is_nothing() {
     for text in [
         "",

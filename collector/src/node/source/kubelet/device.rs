@@ -1,6 +1,7 @@
 //! Device ids as device plugins and resource drivers write them. Pure.
 
 use crate::node::source::card::Card;
+use crate::node::source::number;
 
 /// What an id names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,11 +113,6 @@ fn claimed(name: &str) -> Option<Device> {
         None => (rest, None),
     };
     Some(Device::Claimed { minor: number(minor)?, start })
-}
-
-fn number(text: &str) -> Option<u32> {
-    // `parse` alone would take a plus sign
-    if text.bytes().all(|b| b.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::node::source::number;
+
 /// Most descriptors of a process that are looked at.
 const DESCRIPTORS_MAX: usize = 4096;
 /// Most threads of a process that are looked at.
@@ -30,9 +32,8 @@ pub fn device_minors(proc_root: &Path, pid: u32) -> std::io::Result<Counted<BTre
 }
 
 fn minor(target: &str) -> Option<u32> {
-    let number = target.strip_prefix("/dev/nvidia")?;
     // `/dev/nvidiactl`, `/dev/nvidia-uvm` and the folder of capabilities are no cards
-    if number.bytes().all(|b| b.is_ascii_digit()) { number.parse().ok() } else { None }
+    number(target.strip_prefix("/dev/nvidia")?)
 }
 
 /// Threads in uninterruptible sleep: a process with such threads does not end when it is killed.

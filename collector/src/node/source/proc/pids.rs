@@ -6,8 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Inode of the first PID namespace: the kernel's constant for it.
-const HOST_NAMESPACE: &str = "pid:[4026531836]";
+/// The first PID namespace by the kernel's own number for it.
+const HOST_PIDS: &str = "pid:[4026531836]";
+/// The first cgroup namespace.
+const HOST_CGROUPS: &str = "cgroup:[4026531835]";
 
 /// Namespaced pids of host processes.
 #[derive(Debug, Clone, Default)]
@@ -58,12 +60,24 @@ impl PidMap {
     }
 }
 
-/// Whether this process is in the host's PID namespace, so that the driver tells it host pids; none where it cannot be told.
+/// Whether this process shares the host's namespaces; none where that cannot be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shares {
+    /// Pids: only then the driver names host processes.
+    pub pids: Option<bool>,
+    /// Cgroups: only then `/proc` shows whole paths.
+    pub cgroups: Option<bool>,
+}
+
+/// The namespaces of this process.
 ///
-/// The length of its own `NSpid` does not tell: a container that mounts its own `/proc` sees one entry too.
-pub fn in_host_namespace(proc_root: &Path) -> Option<bool> {
-    let namespace = std::fs::read_link(proc_root.join("self/ns/pid")).ok()?;
-    Some(namespace.to_str()? == HOST_NAMESPACE)
+/// The length of its own `NSpid` does not tell: in a container with a `/proc` of its own there is one entry too.
+pub fn shares_with_host(proc_root: &Path) -> Shares {
+    let is = |kind: &str, host: &str| {
+        let namespace = std::fs::read_link(proc_root.join("self/ns").join(kind)).ok()?;
+        Some(namespace.to_str()? == host)
+    };
+    Shares { pids: is("pid", HOST_PIDS), cgroups: is("cgroup", HOST_CGROUPS) }
 }
 
 #[cfg(test)]

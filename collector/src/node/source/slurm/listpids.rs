@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use super::{SlurmError, number};
+use super::SlurmError;
 use crate::node::seen::{Moment, Process};
+use crate::node::source::number;
 
 /// At most one call of `scontrol` in this time, whether it succeeded or not.
 const LISTPIDS_EVERY_MS: i64 = 60_000;

@@ -41,8 +41,22 @@ fn containers_that_share_a_number_are_told_apart_by_the_device_or_not_at_all() {
     assert_eq!(map.on_device(1, &set(&[500, 600])), Match::Several(set(&[500, 600])));
 }
 
+/// A `/proc` whose reader is in the given namespaces.
+fn namespaces(pid: &str, cgroup: &str) -> Shares {
+    let root = std::env::temp_dir().join(format!("gpuledger-pids-{}-{}", std::process::id(), pid.len() + cgroup.len()));
+    let folder = root.join("self/ns");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::os::unix::fs::symlink(pid, folder.join("pid")).unwrap();
+    std::os::unix::fs::symlink(cgroup, folder.join("cgroup")).unwrap();
+    let shares = shares_with_host(&root);
+    std::fs::remove_dir_all(root).unwrap();
+    shares
+}
+
 #[test]
-fn the_namespace_of_this_process_can_be_told_where_there_is_one() {
-    assert!(in_host_namespace(Path::new("/proc")).is_some());
-    assert_eq!(in_host_namespace(Path::new("/nowhere")), None);
+fn namespaces_are_the_hosts_or_another() {
+    let host = namespaces("pid:[4026531836]", "cgroup:[4026531835]");
+    assert_eq!(host, Shares { pids: Some(true), cgroups: Some(true) });
+    assert_eq!(namespaces("pid:[402653999]", "cgroup:[40265]"), Shares { pids: Some(false), cgroups: Some(false) });
+    assert_eq!(shares_with_host(Path::new("/nowhere")), Shares { pids: None, cgroups: None });
 }
