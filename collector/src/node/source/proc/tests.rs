@@ -2,7 +2,11 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use gpuledger_schema::id::hint_of_session;
+
 use super::*;
+use crate::node::attribute::{Records, Runs, Scheduler, Site, belongs};
+use crate::node::seen::Boot;
 
 /// A `/proc` of our own.
 struct FakeProc {
@@ -56,13 +60,8 @@ impl FakeProc {
              0 0 0 0 0 0 17 0 0 0 {io_wait_ticks} 0 0 0 0 0 0 0 0 0 0\n"
         );
         fs::write(folder.join("stat"), stat).unwrap();
-        let own = fs::read_to_string("/proc/self/status").unwrap();
-        let lines = own.lines().map(|line| match line.split_once(':') {
-            Some(("Uid", _)) => format!("Uid:\t{uid}\t{uid}\t{uid}\t{uid}\n"),
-            Some(("NSpid", _)) => format!("NSpid:\t{pid}\t7\n"),
-            _ => format!("{line}\n"),
-        });
-        fs::write(folder.join("status"), lines.collect::<String>()).unwrap();
+        let status = format!("Name:\ttrain\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\nNSpid:\t{pid}\t7\n");
+        fs::write(folder.join("status"), status).unwrap();
         let io = format!(
             "rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: {read_bytes}\nwrite_bytes: 0\ncancelled_write_bytes: 0\n"
         );
@@ -220,6 +219,18 @@ fn a_process_that_was_never_read_has_no_user_and_nobodys_either() {
     let look = proc.look(Process { pid: 7, start_ticks: 1 }, 0, at(60_000));
     assert_eq!((look.facts.user.as_str(), look.facts.command.as_deref()), ("uid:unknown", None));
     assert_eq!((look.witness.uid, absent(&look, "command")), (None, Some(Absent::Gone)));
+}
+
+#[test]
+fn a_process_that_cannot_be_read_further_keeps_its_row_with_the_reason() {
+    let host = FakeProc::new();
+    let mut proc = host.reader();
+    host.put(&fake(7, 10));
+    fs::write(host.root.join("7/status"), "").unwrap();
+    let look = minute(&mut proc, 7, 60_000);
+    assert_eq!(look.facts.process, Process { pid: 7, start_ticks: 10 });
+    assert_eq!(look.facts.user, "uid:unknown");
+    assert_eq!(absent(&look, "cpu_ms"), Some(Absent::Failed("cannot read `status` of process 7".into())));
 }
 
 #[test]
@@ -407,8 +418,17 @@ fn a_shell_in_its_own_session_leads_its_children() {
 
     let (shell_process, process) = (proc.meet(shell).unwrap(), proc.meet(sleeper).unwrap());
     let leader = Leader { pid: shell, start_ticks: Some(shell_process.start_ticks) };
-    assert_eq!(proc.look(process, 0, now()).witness.leader, leader);
+    let witness = proc.look(process, 0, now()).witness;
+    assert_eq!(witness.leader, leader);
     proc.end_tick();
+
+    // on a bare host that is whom the process belongs to
+    let site =
+        Site { cluster: "lab".into(), scheduler: Scheduler::None, boot: Boot { node: "n1".into(), boot: "b1".into() } };
+    let belongs = belongs(&site, &witness, &Records::default(), &Runs::default());
+    let start = shell_process.start_ticks.to_string();
+    assert_eq!(belongs.hint_id, hint_of_session("n1", "b1", &shell.to_string(), &start));
+    assert_eq!((belongs.hint, belongs.evidence), (format!("session:{shell}"), "session"));
 
     // the login shell ends, its background process stays: the session is the same
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(i32::try_from(shell).unwrap()), nix::sys::signal::SIGKILL)

@@ -1,7 +1,7 @@
 //! From the texts of `/proc/PID` to plain values. Pure.
 
 use procfs::FromRead;
-use procfs::process::{Io, Stat, Status};
+use procfs::process::{Io, Stat};
 
 use crate::node::attribute::Environ;
 use crate::node::attribute::cgroup::is_sluid;
@@ -24,10 +24,14 @@ pub(super) fn stat(text: &str) -> Option<Stat> {
 }
 
 /// The real user's number and the pids of all namespaces, outermost first, of `/proc/PID/status`.
+///
+/// Two lines of some sixty: the library would keep them all, for every process in every minute.
 pub(super) fn status(text: &str) -> Option<(u32, Vec<u32>)> {
-    let status = Status::from_read(text.as_bytes()).ok()?;
-    let pids = status.nspid.unwrap_or_default();
-    Some((status.ruid, pids.into_iter().filter_map(|pid| u32::try_from(pid).ok()).collect()))
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    let uid = field("Uid")?.split_whitespace().next()?.parse().ok()?;
+    // kernels before 4.1 have no such line
+    let pids = field("NSpid").unwrap_or_default().split_whitespace();
+    Some((uid, pids.map_while(|pid| pid.parse().ok()).collect()))
 }
 
 /// Bytes fetched from storage, of `/proc/PID/io`.

@@ -54,7 +54,14 @@ fn a_status_gives_the_real_user_and_all_pids() {
     let (uid, pids) = status(&status_text).unwrap();
     assert_eq!(uid, nix::unistd::getuid().as_raw());
     assert_eq!(pids.first(), Some(&std::process::id()));
+    assert_eq!(
+        status("Name:\tUid: 0\nUid:\t20117\t0\t0\t0\nNSpid:\t645400\t324\n"),
+        Some((20_117, vec![645_400, 324]))
+    );
+    assert_eq!(status("Uid:\t5\t5\t5\t5\n"), Some((5, vec![])));
     assert!(status("").is_none());
+    assert!(status("Uid:\n").is_none());
+    assert!(status("Uid:\t-1\n").is_none());
     assert!(status("Name:\tx\n").is_none());
 }
 
