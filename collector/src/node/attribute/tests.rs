@@ -1,3 +1,5 @@
+//! Whom a process belongs to, by every kind of evidence and where they disagree.
+
 use super::*;
 
 const PODS: [&str; 3] = [

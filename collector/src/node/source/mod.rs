@@ -3,6 +3,8 @@
 pub mod card;
 pub mod kubelet;
 pub mod proc;
+#[cfg(test)]
+mod scratch;
 pub mod slurm;
 
 /// A number as programs write it: digits alone. Rust's own parser would take a plus sign.

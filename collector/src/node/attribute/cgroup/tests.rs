@@ -1,3 +1,5 @@
+//! Every shape of a cgroup that is known, and what a reader sees in it.
+
 use super::*;
 
 /// 64 hex digits that begin with a digit of the test's choice.

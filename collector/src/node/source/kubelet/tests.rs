@@ -1,3 +1,5 @@
+//! A kubelet of our own on a Unix socket, and what is made of its answers.
+
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,6 +10,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::UnixListener;
 
 use super::*;
+use crate::node::source::scratch::Scratch;
 use message::{Claim, Claimed, Container, Devices, Pod};
 
 const UIDS: [&str; 3] = [
@@ -15,31 +18,6 @@ const UIDS: [&str; 3] = [
     "aaaaaaaa-0000-4000-8000-000000000002",
     "aaaaaaaa-0000-4000-8000-000000000003",
 ];
-
-/// A folder of this test, taken away after it.
-pub(super) struct Folder {
-    pub(super) path: PathBuf,
-}
-
-impl Folder {
-    pub(super) fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("gpuledger-kubelet-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self { path }
-    }
-
-    pub(super) fn make(&self, folder: &str) {
-        std::fs::create_dir_all(self.path.join(folder)).unwrap();
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
-}
 
 /// What a kubelet of our own answers.
 #[derive(Debug, Clone)]
@@ -56,7 +34,7 @@ impl Kubelets {
     }
 
     /// Serves on a socket in a folder until the runtime ends.
-    fn serve(&self, folder: &Folder) {
+    fn serve(&self, folder: &Scratch) {
         let listener = UnixListener::bind(folder.path.join("kubelet.sock")).unwrap();
         let kubelet = self.clone();
         tokio::spawn(async move {
@@ -128,8 +106,8 @@ fn allocatable(ids: &[&str]) -> Allocatable {
 }
 
 /// Logs of pods `p0`, `p1`, ... and cgroups of those that live.
-fn node(uids: &[&str], alive: &[&str]) -> (Folder, Kubelet) {
-    let folder = Folder::new();
+fn node(uids: &[&str], alive: &[&str]) -> (Scratch, Kubelet) {
+    let folder = Scratch::new();
     for (i, uid) in uids.iter().enumerate() {
         folder.make(&format!("logs/ml_p{i}_{uid}"));
     }

@@ -1,15 +1,18 @@
+//! Processes of a `/proc` of our own, then real children on the real one.
+
 use std::fs;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use gpuledger_schema::id::hint_of_session;
 
 use super::*;
 use crate::node::attribute::{Records, Runs, Scheduler, Site, belongs};
 use crate::node::seen::Boot;
+use crate::node::source::scratch::Scratch;
 
 /// A `/proc` of our own.
 struct FakeProc {
+    scratch: Scratch,
     root: PathBuf,
 }
 
@@ -24,7 +27,7 @@ struct Fake {
     read_bytes: u64,
     io_wait_ticks: u64,
     cgroup: &'static str,
-    environ: &'static [u8],
+    environ: &'static str,
 }
 
 fn fake(pid: u32, start_ticks: u64) -> Fake {
@@ -37,37 +40,32 @@ fn fake(pid: u32, start_ticks: u64) -> Fake {
         read_bytes: 0,
         io_wait_ticks: 0,
         cgroup: "0::/\n",
-        environ: b"",
+        environ: "",
     }
 }
 
 impl FakeProc {
     fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("gpuledger-proc-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let root = std::env::temp_dir().join(name);
-        fs::create_dir_all(root.join("sys/kernel")).unwrap();
-        fs::write(root.join("sys/kernel/task_delayacct"), "1\n").unwrap();
-        Self { root }
+        let scratch = Scratch::new();
+        scratch.write("sys/kernel/task_delayacct", "1\n");
+        Self { root: scratch.path.clone(), scratch }
     }
 
     fn put(&self, fake: &Fake) {
-        let folder = self.root.join(fake.pid.to_string());
-        fs::create_dir_all(&folder).unwrap();
         let Fake { pid, start_ticks, session, uid, cpu_ticks, read_bytes, io_wait_ticks, .. } = fake;
         let stat = format!(
             "{pid} (train) S 1 {session} {session} 0 -1 0 0 0 0 0 {cpu_ticks} 0 0 0 20 0 1 0 {start_ticks} 0 25 0 0 0 0 0 0 0 \
              0 0 0 0 0 0 17 0 0 0 {io_wait_ticks} 0 0 0 0 0 0 0 0 0 0\n"
         );
-        fs::write(folder.join("stat"), stat).unwrap();
+        self.scratch.write(&format!("{pid}/stat"), &stat);
         let status = format!("Name:\ttrain\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\nNSpid:\t{pid}\t7\n");
-        fs::write(folder.join("status"), status).unwrap();
+        self.scratch.write(&format!("{pid}/status"), &status);
         let io = format!(
             "rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: {read_bytes}\nwrite_bytes: 0\ncancelled_write_bytes: 0\n"
         );
-        fs::write(folder.join("io"), io).unwrap();
-        fs::write(folder.join("cgroup"), fake.cgroup).unwrap();
-        fs::write(folder.join("environ"), fake.environ).unwrap();
+        self.scratch.write(&format!("{pid}/io"), &io);
+        self.scratch.write(&format!("{pid}/cgroup"), fake.cgroup);
+        self.scratch.write(&format!("{pid}/environ"), fake.environ);
     }
 
     fn take(&self, pid: u32) {
@@ -85,12 +83,6 @@ impl FakeProc {
                 _ => None,
             }),
         )
-    }
-}
-
-impl Drop for FakeProc {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.root);
     }
 }
 
@@ -226,7 +218,7 @@ fn a_process_that_cannot_be_read_further_keeps_its_row_with_the_reason() {
     let host = FakeProc::new();
     let mut proc = host.reader();
     host.put(&fake(7, 10));
-    fs::write(host.root.join("7/status"), "").unwrap();
+    host.scratch.write("7/status", "");
     let look = minute(&mut proc, 7, 60_000);
     assert_eq!(look.facts.process, Process { pid: 7, start_ticks: 10 });
     assert_eq!(look.facts.user, "uid:unknown");
@@ -236,7 +228,7 @@ fn a_process_that_cannot_be_read_further_keeps_its_row_with_the_reason() {
 #[test]
 fn waits_that_the_kernel_does_not_count_are_not_zero() {
     let host = FakeProc::new();
-    fs::write(host.root.join("sys/kernel/task_delayacct"), "0\n").unwrap();
+    host.scratch.write("sys/kernel/task_delayacct", "0\n");
     let mut proc = host.reader();
     host.put(&fake(7, 10));
     minute(&mut proc, 7, 120_000);
@@ -261,7 +253,7 @@ fn a_missing_io_file_takes_only_its_own_value() {
 fn the_environment_is_read_only_where_the_cgroup_does_not_decide() {
     let host = FakeProc::new();
     let mut proc = host.reader();
-    let environ = b"SLURM_JOB_ID=9\0";
+    let environ = "SLURM_JOB_ID=9\0";
     host.put(&Fake { environ, ..fake(7, 10) });
     host.put(&Fake { environ, cgroup: "0::/system.slice/slurmstepd.scope/job_8/step_0\n", ..fake(8, 10) });
     assert_eq!(minute(&mut proc, 7, 60_000).witness.environ.slurm_job.as_deref(), Some("9"));
@@ -327,7 +319,7 @@ fn a_garbled_process_is_an_error_and_no_panic() {
     let host = FakeProc::new();
     let mut proc = host.reader();
     host.put(&fake(7, 10));
-    fs::write(host.root.join("7/stat"), "7 (x").unwrap();
+    host.scratch.write("7/stat", "7 (x");
     let error = proc.meet(7).unwrap_err();
     assert_eq!(error.to_string(), "cannot read `stat` of process 7");
     assert_eq!(Absent::from(error), Absent::Failed("cannot read `stat` of process 7".into()));
@@ -464,8 +456,7 @@ fn a_childs_environment_gives_the_wanted_key_alone() {
 #[test]
 fn device_files_are_found_by_their_minor_numbers() {
     let host = FakeProc::new();
-    let descriptors = host.root.join("7/fd");
-    fs::create_dir_all(&descriptors).unwrap();
+    let descriptors = host.scratch.make("7/fd");
     let targets = [
         "/dev/nvidia3",
         "/dev/nvidia0",
@@ -488,9 +479,7 @@ fn device_files_are_found_by_their_minor_numbers() {
 fn threads_that_cannot_be_ended_are_counted() {
     let host = FakeProc::new();
     for (thread, state) in [(7, 'S'), (8, 'D'), (9, 'D')] {
-        let folder = host.root.join(format!("7/task/{thread}"));
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("stat"), format!("{thread} (a) D b) {state} 1 1\n")).unwrap();
+        host.scratch.write(&format!("7/task/{thread}/stat"), &format!("{thread} (a) D b) {state} 1 1\n"));
     }
     assert_eq!(held::blocked_threads(&host.root, 7).unwrap().found, 2);
     assert!(held::blocked_threads(Path::new("/proc"), std::process::id()).unwrap().whole);

@@ -1,34 +1,8 @@
-use std::sync::atomic::{AtomicU32, Ordering};
+//! Mapping folders, and what an index counts.
 
 use super::*;
 use crate::node::source::card::Instance;
-
-/// A folder of this test, taken away after it.
-pub(super) struct Folder {
-    pub(super) path: PathBuf,
-}
-
-impl Folder {
-    pub(super) fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("gpuledger-slurm-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self { path }
-    }
-
-    pub(super) fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.path.join(name);
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
-}
+use crate::node::source::scratch::Scratch;
 
 /// Four cards whose device numbers run the other way round than the driver's order; the last one is cut.
 fn cards() -> Vec<Card> {
@@ -98,11 +72,11 @@ fn what_is_not_a_raw_job_id_is_warned_of_and_left_out() {
 
 #[test]
 fn a_folder_is_read_whole_and_a_file_that_fails_takes_only_itself() {
-    let folder = Folder::new();
+    let folder = Scratch::new();
     folder.write("GPU-0", "7 1000\n");
     folder.write("1", "8 1001\n");
     folder.write("README", "what is here\n");
-    std::fs::create_dir(folder.path.join("2")).unwrap();
+    folder.make("2");
     let (lines, warnings) = read_mapping(&folder.path).unwrap();
     let expected = vec![mapped(index(1), "8", Some(1001)), mapped(Gpu::Uuid("GPU-0".into()), "7", Some(1000))];
     assert_eq!(lines, expected);

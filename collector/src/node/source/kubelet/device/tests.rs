@@ -1,3 +1,5 @@
+//! Every form of a device id, and the card it means.
+
 use super::*;
 use crate::node::source::card::Instance;
 

@@ -1,5 +1,7 @@
+//! Which pod of a name is meant, and who is alive.
+
 use super::*;
-use crate::node::source::kubelet::tests::Folder;
+use crate::node::source::scratch::Scratch;
 
 const OLD: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const NEW: &str = "aaaaaaaa-0000-4000-8000-000000000002";
@@ -15,7 +17,7 @@ fn set(uids: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn folders_of_logs_name_namespace_pod_and_uid() {
-    let folder = Folder::new();
+    let folder = Scratch::new();
     for name in [format!("ml_web-0_{OLD}"), format!("kube-system_etcd_{STATIC}"), "lost+found".into(), "a_b_c".into()] {
         folder.make(&name);
     }
@@ -57,7 +59,7 @@ fn living_pods_are_found_wherever_the_kubelet_puts_them() {
         ),
         (format!("system.slice/containerd.service/{}:cri-containerd:{}", slice(NEW), "ab".repeat(32)), NEW),
     ] {
-        let folder = Folder::new();
+        let folder = Scratch::new();
         folder.make(&path);
         folder.make("system.slice/ssh.service");
         assert_eq!(living(&folder.path), Some(set(&[uid])), "{path}");
@@ -66,7 +68,7 @@ fn living_pods_are_found_wherever_the_kubelet_puts_them() {
 
 #[test]
 fn no_pod_at_all_says_nothing_of_who_lives() {
-    let folder = Folder::new();
+    let folder = Scratch::new();
     folder.make("system.slice/ssh.service");
     assert_eq!(living(&folder.path), None);
     assert_eq!(living(&folder.path.join("none")), None);

@@ -1,3 +1,5 @@
+//! Why a file could not be read.
+
 use super::*;
 
 /// What an error of the library becomes, and the reason that stands on a row for it.

@@ -1,4 +1,7 @@
+//! One process under two numbers.
+
 use super::*;
+use crate::node::source::scratch::Scratch;
 
 fn map(processes: &[(u32, &[u32])]) -> PidMap {
     let mut map = PidMap::default();
@@ -43,14 +46,11 @@ fn containers_that_share_a_number_are_told_apart_by_the_device_or_not_at_all() {
 
 /// A `/proc` whose reader is in the given namespaces.
 fn namespaces(pid: &str, cgroup: &str) -> Shares {
-    let root = std::env::temp_dir().join(format!("gpuledger-pids-{}-{}", std::process::id(), pid.len() + cgroup.len()));
-    let folder = root.join("self/ns");
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = Scratch::new();
+    let folder = scratch.make("self/ns");
     std::os::unix::fs::symlink(pid, folder.join("pid")).unwrap();
     std::os::unix::fs::symlink(cgroup, folder.join("cgroup")).unwrap();
-    let shares = shares_with_host(&root);
-    std::fs::remove_dir_all(root).unwrap();
-    shares
+    shares_with_host(&scratch.path)
 }
 
 #[test]

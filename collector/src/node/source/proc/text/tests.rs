@@ -1,3 +1,5 @@
+//! Texts of `/proc` as the kernel writes them, cut, and garbled.
+
 use super::*;
 
 const STAT: &str = "4242 (py (a) b) R 1 4000 4000 34816 4242 4194304 1 2 3 4 500 70 0 0 20 0 3 0 123456 1000000 25 \

@@ -1,3 +1,5 @@
+//! Differences of counters.
+
 use super::*;
 
 fn counters(cpu_ticks: u64, read_bytes: u64, io_wait_ticks: u64) -> Counters {

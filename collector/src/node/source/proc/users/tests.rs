@@ -1,3 +1,5 @@
+//! Names of users that a name service knows, does not know, and knows again.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 

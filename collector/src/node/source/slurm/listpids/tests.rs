@@ -1,7 +1,9 @@
+//! The process list of Slurm's daemons, from texts and from a program of our own.
+
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::node::source::slurm::tests::Folder;
+use crate::node::source::scratch::Scratch;
 
 const LIST: &str = "PID      JOBID    STEPID   LOCALID GLOBALID\n-1       13073    extern   0       0\n\
                     3913206  13073    extern   -       -\n3913212  13073    batch    0       0\n\
@@ -16,7 +18,7 @@ fn listed(pid: u32, job: &str, step: &str) -> Listed {
 }
 
 /// A `scontrol` of our own.
-fn program(folder: &Folder, script: &str) -> PathBuf {
+fn program(folder: &Scratch, script: &str) -> PathBuf {
     let path = folder.write("scontrol", &format!("#!/bin/sh\n[ \"$1\" = listpids ] || exit 0\n{script}\n"));
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     // A test that forked while the file was open for writing keeps it busy for a moment.
@@ -59,7 +61,7 @@ fn rows_that_are_not_rows_are_passed_over() {
 
 #[test]
 fn a_pid_that_was_given_again_after_the_list_is_nobodys() {
-    let folder = Folder::new();
+    let folder = Scratch::new();
     let mut list = ProcessList::new(program(&folder, &format!("cat <<'END'\n{LIST}END")), 5_000);
     block(list.refresh(at(100_000))).unwrap();
     let of = |pid, start_ticks| list.job(Process { pid, start_ticks }, 100).map(str::to_owned);
@@ -70,7 +72,7 @@ fn a_pid_that_was_given_again_after_the_list_is_nobodys() {
 
 #[test]
 fn it_is_run_at_most_once_a_minute() {
-    let folder = Folder::new();
+    let folder = Scratch::new();
     let calls = folder.path.join("calls");
     let script = format!("echo x >> {}\nprintf 'PID JOBID STEPID\\n42 7 0\\n'", calls.display());
     let mut list = ProcessList::new(program(&folder, &script), 5_000);
@@ -82,7 +84,7 @@ fn it_is_run_at_most_once_a_minute() {
 
 #[test]
 fn an_old_list_is_no_evidence_after_a_failure() {
-    let folder = Folder::new();
+    let folder = Scratch::new();
     let mut list = ProcessList::new(program(&folder, "printf 'PID JOBID STEPID\\n42 7 0\\n'"), 5_000);
     block(list.refresh(at(1_000))).unwrap();
     let process = Process { pid: 42, start_ticks: 1 };
@@ -94,7 +96,7 @@ fn an_old_list_is_no_evidence_after_a_failure() {
 
 #[test]
 fn a_call_that_hangs_is_ended_and_one_that_is_not_there_is_said() {
-    let folder = Folder::new();
+    let folder = Scratch::new();
     let mut list = ProcessList::new(program(&folder, "exec sleep 600"), 50);
     assert!(matches!(block(list.refresh(at(1_000))), Err(SlurmError::Late { deadline_ms: 50, .. })));
     let mut list = ProcessList::new(folder.path.join("missing"), 50);
@@ -103,7 +105,7 @@ fn a_call_that_hangs_is_ended_and_one_that_is_not_there_is_said() {
 
 #[test]
 fn nothing_runs_is_not_a_failure_whatever_its_exit_status() {
-    let folder = Folder::new();
+    let folder = Scratch::new();
     let mut list = ProcessList::new(program(&folder, "echo 'No job steps exist on this node.' >&2\nexit 1"), 5_000);
     block(list.refresh(at(1_000))).unwrap();
 }
