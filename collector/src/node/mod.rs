@@ -5,6 +5,9 @@
 //! A source that fails takes only its own values with it, and every absent value has a reason.
 
 pub mod attribute;
+pub mod clock;
+pub mod integrate;
 pub mod seen;
 pub mod source;
 pub mod spool;
+pub mod worker;
