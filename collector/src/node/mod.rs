@@ -5,10 +5,14 @@
 //! A source that fails takes only its own values with it, and every absent value has a reason.
 
 pub mod attribute;
+pub mod clock;
 pub mod command;
 pub mod config;
 pub mod doctor;
+pub mod integrate;
 pub mod metrics;
 pub mod seen;
 pub mod source;
 pub mod spool;
+pub mod tick;
+pub mod worker;

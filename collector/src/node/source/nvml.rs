@@ -1,0 +1,2 @@
+pub mod last_seen;
+pub mod look;
