@@ -72,6 +72,10 @@ pub struct NodeConfig {
     pub scheduler: Scheduler,
     /// Folder of the lake; segments are put into its inbox.
     pub lake: PathBuf,
+    /// Queue that the node belongs to [none].
+    pub queue: Option<String>,
+    /// Interconnect domain, such as the name of an NVLink island [none].
+    pub interconnect: Option<String>,
 
     /// Folder of the journal and of segments not yet taken [default: /var/lib/gpuledger/spool].
     #[serde(default = "default::spool")]
@@ -125,6 +129,9 @@ pub struct NodeConfig {
     /// Folders in which a prolog writes which job holds which GPU [none].
     #[serde(default)]
     pub slurm_map_folders: Vec<PathBuf>,
+    /// `scontrol`, to ask this node's daemon once a minute which process is which job's [none: not asked].
+    #[serde(default)]
+    pub slurm_scontrol: Option<PathBuf>,
     /// What Slurm's GPU index counts: nvml, minor or explicit [nvml].
     #[serde(default = "default::gres_index")]
     pub gres_index: GresIndex,

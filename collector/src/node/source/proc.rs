@@ -130,6 +130,11 @@ impl Proc {
         Ok(process)
     }
 
+    /// Its pids in all namespaces, outermost first, as of the last reading; none where it was never read.
+    pub fn namespaced(&self, process: Process) -> &[u32] {
+        self.known.get(&process).map_or(&[], |known| known.snapshot.namespaced.as_slice())
+    }
+
     /// What a process was and used in the tick that began at `tick_boot_ms` and ends now. Asked again within the tick,
     /// the answer is the same.
     pub fn look(&mut self, process: Process, tick_boot_ms: i64, now: Moment) -> Look {

@@ -50,7 +50,7 @@ pub fn parse(text: &str) -> Result<Vec<Listed>, SlurmError> {
 }
 
 /// The process list of Slurm's daemons, asked for at most once a minute.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ProcessList {
     program: PathBuf,
     deadline_ms: u64,
