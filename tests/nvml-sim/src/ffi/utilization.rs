@@ -25,8 +25,8 @@ type Row = nvmlProcessUtilizationSample_t;
 
 /// Samples whose stamp is after `last_seen` by the wall clock.
 fn samples_since(call: &Call<'_>, last_seen: u64) -> Vec<Sample> {
-    let all = ring::samples(call.sim.tasks(call.gpu()), call.gpu(), call.now, i64::MIN);
-    all.into_iter().filter(|sample| call.sim.wall(sample.at) > last_seen.min(i64::MAX as u64) as i64).collect()
+    let last_seen = i64::try_from(last_seen).unwrap_or(i64::MAX);
+    ring::samples(call.sim.tasks(call.gpu()), call.gpu(), call.now, |at| call.sim.wall(at) > last_seen)
 }
 
 /// Rows of the processes seen since, with what the scenario puts among them.
@@ -146,7 +146,7 @@ unsafe extern "C" fn nvmlDeviceGetUtilizationRates(device: nvmlDevice_t, rates: 
 /// Mean load of the frame buffer over the last samples, in whole percent.
 fn memory_percent(call: &Call<'_>) -> u32 {
     let since = call.now - RATE_US;
-    let samples = ring::samples(call.sim.tasks(call.gpu()), call.gpu(), call.now, since);
+    let samples = ring::samples(call.sim.tasks(call.gpu()), call.gpu(), call.now, |at| at > since);
     let sum: u64 = samples.iter().filter_map(|sample| sample.memory).map(|credit| credit.level).sum();
     (sum / samples.len().max(1) as u64 / 100) as u32
 }
@@ -224,7 +224,7 @@ fn engine(
     period_us: *mut c_uint,
     of: fn(&Sample) -> Option<ring::Credit>,
 ) -> Answer {
-    let samples = ring::samples(call.sim.tasks(call.gpu()), call.gpu(), call.now, call.now - RATE_US);
+    let samples = ring::samples(call.sim.tasks(call.gpu()), call.gpu(), call.now, |at| at > call.now - RATE_US);
     let sum: u64 = samples.iter().filter_map(of).map(|credit| credit.level).sum();
     put(percent, (sum / samples.len().max(1) as u64 / 100) as c_uint)?;
     put(period_us, RATE_US as c_uint)

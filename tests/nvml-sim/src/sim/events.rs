@@ -52,8 +52,8 @@ impl Sim {
                 return Waited::Failed(code);
             }
         }
-        let come = self.world.events.iter().enumerate().take_while(|(_, event)| us(event.at_s) <= now);
-        let next = come.filter(|(at, event)| !held.had.contains(at) && held.wants(event)).next();
+        let mut come = self.world.events.iter().enumerate().take_while(|(_, event)| us(event.at_s) <= now);
+        let next = come.find(|(at, event)| !held.had.contains(at) && held.wants(event));
         let Some((at, event)) = next.map(|(at, event)| (at, event.clone())) else { return Waited::Nothing };
         if let Some(held) = self.event_sets.get_mut(&set) {
             held.had.insert(at);

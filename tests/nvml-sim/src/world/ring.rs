@@ -30,11 +30,11 @@ pub(crate) struct Sample {
     pub(crate) decoder: Option<Credit>,
 }
 
-/// The samples that are in the ring at `now`, oldest first, left out those that ended at or before `after`.
-pub(crate) fn samples(tasks: &[Task], gpu: usize, now: i64, after: i64) -> Vec<Sample> {
+/// The samples that are in the ring at `now`, oldest first: those whose end is wanted.
+pub(crate) fn samples(tasks: &[Task], gpu: usize, now: i64, wanted: impl Fn(i64) -> bool) -> Vec<Sample> {
     let done = (now * SAMPLES).div_euclid(RING_US);
     let first = (done - SAMPLES).max(0);
-    (first..done).filter(|slot| ends_at(*slot) > after).map(|slot| sample(tasks, gpu, slot)).collect()
+    (first..done).filter(|slot| wanted(ends_at(*slot))).map(|slot| sample(tasks, gpu, slot)).collect()
 }
 
 fn ends_at(slot: i64) -> i64 {

@@ -4,6 +4,7 @@ mod accounting;
 mod environment;
 mod failures;
 mod gpm;
+mod health;
 mod lists;
 mod machine;
 mod mig;
