@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::CommandError;
 use crate::node::clock::KernelClock;
@@ -18,8 +18,25 @@ use crate::node::watch::Watch;
 /// A wake-up this late after its time still belongs to it.
 const LATE_MS: i64 = 2;
 
-/// Records every minute until it is told to stop.
+/// Records every minute until it is told to stop by a signal.
 pub async fn run(config: &NodeConfig) -> Result<(), CommandError> {
+    let listen = |kind| signal(kind).map_err(CommandError::Signal);
+    let (mut terminate, mut interrupt) = (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+    let signalled = async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
+    watch(config, signalled, false).await
+}
+
+/// Records every minute until `end`, and on to the end of the tick that it falls into.
+pub async fn run_until(config: &NodeConfig, end: impl Future<Output = ()>) -> Result<(), CommandError> {
+    watch(config, end, true).await
+}
+
+async fn watch(config: &NodeConfig, end: impl Future<Output = ()>, to_the_minute: bool) -> Result<(), CommandError> {
     let clock: Arc<dyn Clock> = Arc::new(KernelClock);
     let metrics = Arc::new(NodeMetrics::new(env!("CARGO_PKG_VERSION")));
     let mut keeper = Keeper::open(config, &*clock, Arc::clone(&metrics))?;
@@ -31,12 +48,17 @@ pub async fn run(config: &NodeConfig) -> Result<(), CommandError> {
             }
         });
     }
-    let mut stop = Stop::listen()?;
+    let mut end = std::pin::pin!(end);
+    let mut ended = false;
     let mut watch = Watch::open(config, Arc::clone(&clock), metrics).map_err(CommandError::Watch)?;
     watch.poll();
     loop {
-        let stopped = stop.within(pause(config, &watch, clock.now().boot_ms)).await;
-        if stopped {
+        let pause = tokio::time::sleep(pause(config, &watch, clock.now().boot_ms));
+        tokio::select! {
+            () = &mut end, if !ended => ended = true,
+            () = pause => {}
+        }
+        if ended && !to_the_minute {
             // The tick in flight ends with us: a successor in the same minute writes a tick of that number.
             keeper.end(&*clock);
             return Ok(());
@@ -44,6 +66,10 @@ pub async fn run(config: &NodeConfig) -> Result<(), CommandError> {
         watch.poll();
         if clock.now().boot_ms >= watch.span().end_boot_ms {
             keeper.take(&mut watch, &*clock);
+            if ended {
+                keeper.end(&*clock);
+                return Ok(());
+            }
         }
         if let Outcome::Exit(why) = watch.outcome() {
             let why = why.clone();
@@ -59,28 +85,6 @@ fn pause(config: &NodeConfig, watch: &Watch, now_ms: i64) -> Duration {
     let next = (now_ms.div_euclid(every_ms) + 1) * every_ms;
     let until = next.min(watch.span().end_boot_ms.max(now_ms));
     Duration::from_millis(u64::try_from(until - now_ms + LATE_MS).unwrap_or(0))
-}
-
-/// The signals that end the collector in order.
-struct Stop {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Stop {
-    fn listen() -> Result<Self, CommandError> {
-        let listen = |kind| signal(kind).map_err(CommandError::Signal);
-        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
-    }
-
-    /// Waits; says whether a signal came.
-    async fn within(&mut self, pause: Duration) -> bool {
-        tokio::select! {
-            _ = self.terminate.recv() => true,
-            _ = self.interrupt.recv() => true,
-            () = tokio::time::sleep(pause) => false,
-        }
-    }
 }
 
 /// Ticks on their way to the inbox.
