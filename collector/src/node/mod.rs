@@ -10,4 +10,5 @@ pub mod integrate;
 pub mod seen;
 pub mod source;
 pub mod spool;
+pub mod tick;
 pub mod worker;

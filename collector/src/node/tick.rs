@@ -205,5 +205,3 @@ impl At<'_> {
     }
 }
 
-#[cfg(test)]
-mod tests;
