@@ -179,19 +179,22 @@ impl Nvml {
     fn look<T>(&mut self, order: Order, read: fn(Answer) -> Option<Result<T, Trouble>>) -> Vec<Looked<T>> {
         self.restart_if_due();
         let now_ms = self.clock.now().boot_ms;
+        let mut given = Vec::new();
         for card in &mut self.cards {
             let reopen = card.retry.as_ref().is_some_and(|r| r.is_due(now_ms));
-            let wanted = if reopen { Order::Reopen } else { order };
             let skip = card.retry.is_some() && !reopen;
-            if !skip && !card.worker.order(wanted) {
+            let taken = !skip && card.worker.order(if reopen { Order::Reopen } else { order });
+            if !skip && !taken {
                 card.state = CardState::Hung;
             }
+            given.push(taken);
         }
         let until_us = clock::monotonic_us() + self.settings.deadline.as_micros() as u64;
         let mut out = Vec::new();
-        for at in 0..self.cards.len() {
+        for (at, given) in given.into_iter().enumerate() {
             let patience = Duration::from_micros(until_us.saturating_sub(clock::monotonic_us()));
-            let seen = self.answer(at, patience, now_ms, read);
+            // whoever is stuck was waited for once, and is not waited for again
+            let seen = if given { self.answer(at, patience, now_ms, read) } else { Err(self.cards[at].state.clone()) };
             let card = &self.cards[at];
             let last_xid = if seen.is_err() { card.last_xid } else { None };
             out.push(Looked { uuid: card.uuid.clone(), seen, last_xid });

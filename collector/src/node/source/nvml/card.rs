@@ -214,8 +214,10 @@ impl Reader {
             poll.rates = Ok(guard_trouble(self.rates.read(device, now, !self.has_activity))?);
         }
         self.accounts.listed(&poll.places);
-        // a window in which the driver refused is not looked at again: its next answer averages over its own ring only
-        self.polled = Some(now);
+        // what a refused poll did not tell, the next one still can: its window begins where the last answer ended
+        if poll.uses.is_ok() {
+            self.polled = Some(now);
+        }
         Ok(poll)
     }
 
