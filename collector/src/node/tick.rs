@@ -13,7 +13,7 @@ use gpuledger_schema::window::day_of;
 
 use self::version::Versions;
 use super::integrate::CardUse;
-use super::seen::{Belongs, Boot, Moment, Process, ProcessFacts, TICK_MS};
+use super::seen::{Belongs, Boot, Measure, Moment, Process, ProcessFacts, TICK_MS};
 use super::source::nvml::look::{Activity, CardMinute};
 
 mod account;
@@ -195,7 +195,7 @@ impl At<'_> {
     }
 
     /// Activity of the card, or of one of its GPU instances: the driver's own, else what another program measured.
-    fn activity(&self, own: &super::seen::Measure<Activity>, gpu_instance: Option<u32>) -> super::seen::Measure<Activity> {
+    fn activity(&self, own: &Measure<Activity>, gpu_instance: Option<u32>) -> Measure<Activity> {
         let own_has_parts = own.as_ref().is_ok_and(|a| a.sm_ppm.is_ok() || a.dram_ppm.is_ok() || a.tensor_ppm.is_ok());
         let other = self.outside.iter().find(|o| o.uuid == self.card.uuid && o.gpu_instance == gpu_instance);
         match other {

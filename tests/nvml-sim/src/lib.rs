@@ -7,6 +7,7 @@
 //! The core is pure: what a GPU did is a function of the scenario and the time ([`world`](self)), so the same calls
 //! at the same times get the same answers, whoever asks and how often.
 
+pub mod control;
 pub mod library;
 pub mod scenario;
 
