@@ -18,14 +18,14 @@ const EVERY: Duration = Duration::from_secs(30);
 
 /// The pages of the tick in progress, filled by a task.
 #[derive(Debug)]
-pub struct Exporter {
+pub(super) struct Exporter {
     minute: Arc<Mutex<Minute>>,
     metrics: Arc<NodeMetrics>,
 }
 
 impl Exporter {
     /// Starts to scrape, where an exporter is configured.
-    pub fn start(config: &NodeConfig, clock: Arc<dyn Clock>, metrics: Arc<NodeMetrics>) -> Result<Option<Self>, ScrapeError> {
+    pub(super) fn start(config: &NodeConfig, clock: Arc<dyn Clock>, metrics: Arc<NodeMetrics>) -> Result<Option<Self>, ScrapeError> {
         let Some(url) = &config.dcgm_url else { return Ok(None) };
         let deadline = Duration::from_millis(config.dcgm_deadline_ms);
         let scraper = Scraper::new(url, deadline, config.dcgm_max_bytes)?;
@@ -35,7 +35,7 @@ impl Exporter {
     }
 
     /// What the tick's pages say of each device.
-    pub fn tick(&self, boot_ms: i64) -> Vec<Outside> {
+    pub(super) fn tick(&self, boot_ms: i64) -> Vec<Outside> {
         let (devices, rejects) = self.minute.lock().unwrap_or_else(PoisonError::into_inner).tick(boot_ms);
         for (reason, count) in rejects {
             self.metrics.rejected(SOURCE, &format!("{reason:?}"), count);

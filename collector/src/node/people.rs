@@ -14,7 +14,7 @@ use super::tick::{CardTick, Person};
 
 /// Everybody who was seen on a card.
 #[derive(Debug)]
-pub struct People {
+pub(super) struct People {
     proc: RefCell<Proc>,
     /// Pids that host processes have in namespaces of their own.
     inner: RefCell<pids::PidMap>,
@@ -25,7 +25,7 @@ pub struct People {
 
 impl People {
     /// Nobody was seen yet. `environ`: whether the scheduler leaves its ids in environments.
-    pub fn new(proc_root: &Path, environ: bool, names: NameOf) -> Self {
+    pub(super) fn new(proc_root: &Path, environ: bool, names: NameOf) -> Self {
         let settings = ProcSettings::of_this_machine(proc_root, environ);
         Self {
             ticks_per_second: settings.ticks_per_second,
@@ -38,7 +38,7 @@ impl People {
     }
 
     /// What is known at the end of the tick that began at `start` of everybody who used a card in it. Ends the tick.
-    pub fn of_tick(&mut self, site: &Site, cards: &[CardTick], known: &Known, start: Moment, now: Moment) -> BTreeMap<Process, Person> {
+    pub(super) fn of_tick(&mut self, site: &Site, cards: &[CardTick], known: &Known, start: Moment, now: Moment) -> BTreeMap<Process, Person> {
         let proc = self.proc.get_mut();
         let mut places: BTreeMap<Process, Vec<&str>> = BTreeMap::new();
         for card in cards {

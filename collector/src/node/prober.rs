@@ -13,7 +13,7 @@ use super::tick::NodeFacts;
 
 /// Runs the probe in a thread of its own: it may hang.
 #[derive(Debug)]
-pub struct Prober {
+pub(super) struct Prober {
     every_ms: i64,
     /// Away while it runs.
     probe: Option<Probe>,
@@ -24,7 +24,7 @@ pub struct Prober {
 
 impl Prober {
     /// The probe of the configuration, where there is one.
-    pub fn of(config: &NodeConfig) -> Option<Self> {
+    pub(super) fn of(config: &NodeConfig) -> Option<Self> {
         (!config.probe_command.is_empty()).then(|| Self {
             every_ms: i64::try_from(config.probe_every_s).unwrap_or(i64::MAX / 1_000) * 1_000,
             probe: Some(Probe::new(
@@ -39,7 +39,7 @@ impl Prober {
     }
 
     /// Starts the probe where it is due, and gives the row of one that has ended.
-    pub fn row(&mut self, node: &NodeFacts, now: Moment) -> Option<ReadingRow> {
+    pub(super) fn row(&mut self, node: &NodeFacts, now: Moment) -> Option<ReadingRow> {
         let mut row = None;
         match self.running.as_ref().map(Receiver::try_recv) {
             Some(Err(TryRecvError::Empty)) => return None,

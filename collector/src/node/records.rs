@@ -33,23 +33,23 @@ struct Looked {
 
 /// The records, kept fresh by a task.
 #[derive(Debug)]
-pub struct Records {
+pub(super) struct Records {
     newest: watch::Receiver<Arc<Looked>>,
     index: IndexMeaning,
 }
 
 /// What the records say of the cards of one tick.
 #[derive(Debug, Default)]
-pub struct Known {
+pub(super) struct Known {
     looked: Arc<Looked>,
     held: BTreeMap<String, Vec<Held>>,
     /// What is odd about the records, for the log.
-    pub odd: Vec<String>,
+    pub(super) odd: Vec<String>,
 }
 
 impl Records {
     /// Starts to look. Nothing is looked at on a bare host.
-    pub fn start(config: &NodeConfig, clock: Arc<dyn Clock>, metrics: Arc<NodeMetrics>) -> Self {
+    pub(super) fn start(config: &NodeConfig, clock: Arc<dyn Clock>, metrics: Arc<NodeMetrics>) -> Self {
         let (tell, newest) = watch::channel(Arc::default());
         let keeper = Keeper::of(config);
         if keeper.has_work() {
@@ -59,7 +59,7 @@ impl Records {
     }
 
     /// What the newest looks say of these cards.
-    pub fn of(&self, cards: &[Card]) -> Known {
+    pub(super) fn of(&self, cards: &[Card]) -> Known {
         let looked = Arc::clone(&self.newest.borrow());
         let (mut held, warnings) = slurm::holders(&looked.mapped, &self.index, cards);
         let mut odd: Vec<String> = warnings.iter().map(|w| format!("{w:?}")).collect();
@@ -74,7 +74,7 @@ impl Records {
     }
 
     /// What the prolog's folder and where jobs' processes were seen (raw job id to UUIDs) say against each other.
-    pub fn contradictions(&self, cards: &[Card], seen: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+    pub(super) fn contradictions(&self, cards: &[Card], seen: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
         let mapped = &self.newest.borrow().mapped;
         slurm::cross_check(mapped, &self.index, cards, seen).iter().map(|w| format!("{w:?}")).collect()
     }
@@ -82,12 +82,12 @@ impl Records {
 
 impl Known {
     /// Who holds a card or instance.
-    pub fn holders(&self, uuid: &str) -> &[Held] {
+    pub(super) fn holders(&self, uuid: &str) -> &[Held] {
         self.held.get(uuid).map_or(&[], Vec::as_slice)
     }
 
     /// The job that Slurm's daemon counts a process to.
-    pub fn job(&self, process: Process, ticks_per_second: u64) -> Option<&str> {
+    pub(super) fn job(&self, process: Process, ticks_per_second: u64) -> Option<&str> {
         self.looked.processes.as_ref()?.job(process, ticks_per_second)
     }
 }

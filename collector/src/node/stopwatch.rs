@@ -4,17 +4,17 @@ use std::time::{Duration, Instant};
 
 /// Runs from its start.
 #[derive(Debug, Clone, Copy)]
-pub struct Stopwatch(Instant);
+pub(super) struct Stopwatch(Instant);
 
 impl Stopwatch {
     /// Starts one.
     #[allow(clippy::disallowed_methods, reason = "durations of looks are shown to operators and go into no row")]
-    pub fn start() -> Self {
+    pub(super) fn start() -> Self {
         Self(Instant::now())
     }
 
     /// Time since its start.
-    pub fn read(self) -> Duration {
+    pub(super) fn read(self) -> Duration {
         self.0.elapsed()
     }
 }

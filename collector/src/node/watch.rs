@@ -120,7 +120,7 @@ impl Watch {
     }
 
     /// Makes the tick in progress so long, whatever the minute of the clock, and gives its end.
-    pub(crate) fn stretch(&mut self, length_ms: i64) -> i64 {
+    pub(super) fn stretch(&mut self, length_ms: i64) -> i64 {
         self.span = TickSpan { start: self.clock.now(), ..self.span };
         self.span.end_boot_ms = self.span.start.boot_ms + length_ms;
         self.span.end_boot_ms
