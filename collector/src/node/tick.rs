@@ -14,7 +14,11 @@ use gpuledger_schema::window::day_of;
 use self::version::Versions;
 use super::integrate::CardUse;
 use super::seen::{Belongs, Boot, Measure, Moment, Process, ProcessFacts, TICK_MS};
+use super::source::nvml::last_seen::RING_MS;
 use super::source::nvml::look::{Activity, CardMinute};
+
+/// Less is the rounding of two clocks, no suspension.
+const SLEPT_MS: i64 = 10;
 
 mod account;
 mod apportion;
@@ -53,6 +57,23 @@ impl TickSpan {
     /// The tick that starts now and ends with the minute of the boot clock.
     pub const fn starting(now: Moment) -> Self {
         Self { start: now, end_boot_ms: (now.boot_ms.div_euclid(TICK_MS) + 1) * TICK_MS }
+    }
+
+    /// The tick after this one. It adjoins where the watch came in time, so that no millisecond lies between them; else it
+    /// starts now, and what lies between was missed.
+    pub const fn next(&self, now: Moment) -> Self {
+        let late_ms = now.boot_ms - self.end_boot_ms;
+        let slept_ms = (now.boot_ms - now.awake_ms) - (self.start.boot_ms - self.start.awake_ms);
+        if late_ms < 0 || late_ms >= RING_MS || slept_ms > SLEPT_MS {
+            return Self::starting(now);
+        }
+        let start = Moment {
+            wall_ms: now.wall_ms - late_ms,
+            boot_ms: self.end_boot_ms,
+            awake_ms: now.awake_ms - late_ms,
+            synchronised: now.synchronised,
+        };
+        Self::starting(start)
     }
 
     /// Number of the tick in its boot.

@@ -163,7 +163,7 @@ impl Watch {
         let rows = tick::rows(&self.node, &self.span, &ticks, &people, &outside, &mut self.versions);
         self.count(&ticks);
 
-        let next = TickSpan::starting(now);
+        let next = self.span.next(now);
         let looked = rows.minutes.len() + rows.processes.len();
         let mut readings = vec![self.reading(looked as i64)];
         readings.extend(self.span.missed(&next).map(|missed| self.gap(missed)));
