@@ -198,13 +198,15 @@ fn a_pid_that_changes_hands_while_it_is_read_is_gone() {
     }
     let stat = fs::read_to_string(host.root.join("7/stat")).unwrap().replace(" 1 0 10 0 25 ", " 1 0 11 0 25 ");
     let stat_path = host.root.join("7/stat");
-    let hand_over = std::thread::spawn(move || {
+    let (handed_over, wait) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
         let mut waiting = fs::OpenOptions::new().write(true).open(cgroup).unwrap();
         fs::write(stat_path, stat).unwrap();
         std::io::Write::write_all(&mut waiting, b"0::/kubepods/podaaaaaaaa-0000-4000-8000-000000000001\n").unwrap();
+        handed_over.send(()).unwrap();
     });
     let look = proc.look(process, 0, at(60_000));
-    hand_over.join().unwrap();
+    wait.recv_timeout(std::time::Duration::from_secs(60)).expect("the cgroup is read between two looks");
     assert_eq!(absent(&look, "cpu_ms"), Some(Absent::Gone));
     assert_eq!(look.witness.cgroups, vec![], "bob's pod is not alice's");
     fs::remove_file(host.root.join("7/cgroup")).unwrap();
