@@ -234,6 +234,10 @@ impl Proc {
     fn read(&mut self, process: Process) -> Result<Snapshot, ProcError> {
         let folder = Folder::open(&self.settings.root, process.pid)?;
         let before = folder.stat()?;
+        let gone = |stat: &Stat| identity_of(process.pid, stat) != process;
+        if gone(&before) {
+            return Err(ProcError::Gone { pid: process.pid });
+        }
         let (uid, namespaced) = folder.parse("status", text::status)?;
         let cgroups = folder.text("cgroup").map_or_else(|_| Vec::new(), |text| cgroup::findings(&text));
         let environ = self.environ(&folder, &before, &cgroups);
@@ -243,7 +247,7 @@ impl Proc {
             error => Absent::from(error),
         });
         let stat = folder.stat()?;
-        if identity_of(process.pid, &before) != process || identity_of(process.pid, &stat) != process {
+        if gone(&stat) {
             return Err(ProcError::Gone { pid: process.pid });
         }
         let leader = self.leader(process, &stat);

@@ -206,11 +206,13 @@ fn a_part_that_nobody_tells_is_unknown_and_not_the_whole() {
 
 #[test]
 fn an_ended_pod_is_listed_still_and_holds_nothing() {
-    let serves = Kubelets::new(listed(&[&["GPU-a"], &["GPU-a"]]), Err(Code::Internal));
+    let serves = Kubelets::new(listed(&[&["GPU-a", "what"], &["GPU-a"]]), Err(Code::Internal));
     let record = look(&serves, &UIDS[..2], &UIDS[1..2]);
     let uids: Vec<_> = record.holders.iter().map(|h| h.uid.clone()).collect();
-    assert_eq!(uids, vec![PodUid::Ended, PodUid::Known(UIDS[1].into())]);
-    assert_eq!(record.by_uuid(&[card("GPU-a", 0)]).0["GPU-a"], vec![by_pod(UIDS[1])]);
+    assert_eq!(uids, vec![PodUid::Ended, PodUid::Ended, PodUid::Known(UIDS[1].into())]);
+    let (held, strange) = record.by_uuid(&[card("GPU-a", 0)]);
+    assert_eq!(held["GPU-a"], vec![by_pod(UIDS[1])]);
+    assert_eq!(strange, BTreeSet::new(), "what an ended pod had is nobody's concern");
 }
 
 #[test]

@@ -173,6 +173,47 @@ fn a_process_that_was_away_for_a_tick_has_no_difference() {
 }
 
 #[test]
+fn a_process_that_was_met_but_not_looked_at_has_no_difference() {
+    let host = FakeProc::new();
+    let mut proc = host.reader();
+    host.put(&Fake { cpu_ticks: 100, ..fake(7, 10) });
+    minute(&mut proc, 7, 120_000);
+    proc.meet(7).unwrap();
+    proc.end_tick();
+    assert_eq!(minute(&mut proc, 7, 240_000).facts.cpu_ms, None, "the difference would be of two minutes");
+}
+
+#[test]
+fn a_pid_that_changes_hands_while_it_is_read_is_gone() {
+    let host = FakeProc::new();
+    let mut proc = host.reader();
+    host.put(&fake(7, 10));
+    let process = proc.meet(7).unwrap();
+    // the reader waits at the cgroup until it is written, and by then the pid is bob's
+    let cgroup = host.root.join("7/cgroup");
+    fs::remove_file(&cgroup).unwrap();
+    if !Command::new("mkfifo").arg(&cgroup).status().is_ok_and(|s| s.success()) {
+        println!("skipped: no mkfifo here");
+        return;
+    }
+    let stat = fs::read_to_string(host.root.join("7/stat")).unwrap().replace(" 1 0 10 0 25 ", " 1 0 11 0 25 ");
+    let stat_path = host.root.join("7/stat");
+    let (handed_over, wait) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut waiting = fs::OpenOptions::new().write(true).open(cgroup).unwrap();
+        fs::write(stat_path, stat).unwrap();
+        std::io::Write::write_all(&mut waiting, b"0::/kubepods/podaaaaaaaa-0000-4000-8000-000000000001\n").unwrap();
+        handed_over.send(()).unwrap();
+    });
+    let look = proc.look(process, 0, at(60_000));
+    wait.recv_timeout(std::time::Duration::from_secs(60)).expect("the cgroup is read between two looks");
+    assert_eq!(absent(&look, "cpu_ms"), Some(Absent::Gone));
+    assert_eq!(look.witness.cgroups, vec![], "bob's pod is not alice's");
+    fs::remove_file(host.root.join("7/cgroup")).unwrap();
+    assert_eq!(proc.meet(7).unwrap().start_ticks, 11, "it was handed over");
+}
+
+#[test]
 fn the_answer_of_a_tick_is_one_for_all_devices() {
     let host = FakeProc::new();
     let mut proc = host.reader();
@@ -295,6 +336,15 @@ fn a_pid_that_is_not_a_leader_now_is_not_taken_for_one() {
     let host = FakeProc::new();
     let mut proc = host.reader();
     host.put(&Fake { session: 1, ..fake(40, 950) });
+    host.put(&Fake { session: 40, ..fake(42, 900) });
+    assert_eq!(minute(&mut proc, 42, 60_000).witness.leader, Leader { pid: 40, start_ticks: None });
+}
+
+#[test]
+fn nobody_is_older_than_the_leader_of_their_session() {
+    let host = FakeProc::new();
+    let mut proc = host.reader();
+    host.put(&fake(40, 950));
     host.put(&Fake { session: 40, ..fake(42, 900) });
     assert_eq!(minute(&mut proc, 42, 60_000).witness.leader, Leader { pid: 40, start_ticks: None });
 }
