@@ -85,6 +85,9 @@ pub(crate) enum Command {
     /// Ask the lake in SQL (read-only)
     #[command(after_help = "Examples:\n  gpuledger sql \"SELECT cluster, count(*) FROM run GROUP BY cluster\"\n  gpuledger sql \"SELECT table_name FROM information_schema.tables\" --cut 3")]
     Sql(Sql),
+    /// The collector of `demo --live`, as a process of its own
+    #[command(hide = true)]
+    CollectFor(Record),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -98,6 +101,22 @@ pub(crate) struct Demo {
     /// Only the first days of the month
     #[arg(long)]
     pub(crate) days: Option<u32>,
+    /// Instead: the node collector on a simulated driver, watching real processes for two minutes
+    #[arg(long, conflicts_with_all = ["seed", "gpus", "days"])]
+    pub(crate) live: bool,
+    /// How long `--live` records
+    #[arg(long, hide = true, default_value_t = 120, requires = "live")]
+    pub(crate) seconds: u64,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Record {
+    /// Configuration of the node
+    #[arg(long)]
+    pub(crate) node_config: std::path::PathBuf,
+    /// Ends at the first full minute of the boot clock after so many seconds
+    #[arg(long)]
+    pub(crate) seconds: u64,
 }
 
 #[derive(Debug, Subcommand)]

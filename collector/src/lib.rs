@@ -5,4 +5,5 @@
 
 pub mod import;
 pub mod input;
+pub mod node;
 pub mod segment;

@@ -66,7 +66,7 @@ pub(super) async fn run(place: &Place, asked: &Demo, named: bool) -> anyhow::Res
 
 /// An empty folder: a new one, or an earlier demo's. Anything else is left alone.
 #[allow(clippy::disallowed_methods, reason = "the demo replaces its own folder, and only that")]
-fn fresh_folder(data: &str) -> anyhow::Result<PathBuf> {
+pub(super) fn fresh_folder(data: &str) -> anyhow::Result<PathBuf> {
     let folder = PathBuf::from(data);
     let full = std::fs::read_dir(&folder).is_ok_and(|mut d| d.next().is_some());
     if full && !folder.join(MARKER).exists() {

@@ -14,6 +14,7 @@ mod check;
 mod demo;
 mod explain;
 mod import;
+mod live;
 mod reference;
 mod reports;
 mod sql;
@@ -24,6 +25,9 @@ const STACK_BYTES: usize = 32 << 20;
 /// Runs what was typed.
 pub(crate) fn run(args: Args) -> anyhow::Result<Outcome> {
     let format: Format = args.global.format.parse().map_err(|e: report::UnknownFormat| usage(e.to_string()))?;
+    if let Command::CollectFor(asked) = &args.command {
+        return live::collect(asked);
+    }
     let place = Place::of(&args.global)?;
     let threads = place.partitions().max(2);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -44,6 +48,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Outcome> {
 async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<Outcome> {
     let named = args.global.data.is_some() || place.config.data.is_some();
     match args.command {
+        Command::Demo(asked) if asked.live => live::run(place, &asked, named).await,
         Command::Demo(asked) => demo::run(place, &asked, named).await,
         Command::Import(what) => import::run(place, what).await,
         Command::Ingest => import::ingest(place).await,
@@ -59,6 +64,7 @@ async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<O
         Command::Explain(e) => explain::run(place, &e, format).await,
         Command::Check(c) => check::run(place, &c, format).await,
         Command::Sql(s) => sql::run(place, &s, format).await,
+        Command::CollectFor(asked) => live::collect(&asked),
     }
 }
 

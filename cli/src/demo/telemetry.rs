@@ -298,6 +298,7 @@ impl At<'_> {
             covered_ms: present_ms,
             peak_ppm: Some(peak * PERCENT),
             mem_peak_bytes: Some(did.memory_mib * MIB),
+            mem_peak_source: Some("polled".to_owned()),
             sm_ppm: Some(sm * PERCENT),
             dram_ppm: Some(dram * PERCENT),
             tensor_ppm: Some(tensor * PERCENT),
@@ -330,6 +331,7 @@ impl At<'_> {
             covered_ms: present_ms,
             peak_ppm: Some(63 * PERCENT),
             mem_peak_bytes: Some(did.memory_mib * MIB),
+            mem_peak_source: Some("polled".to_owned()),
             sm_ppm: Some(sm * PERCENT),
             dram_ppm: Some(dram * PERCENT),
             tensor_ppm: Some(tensor * PERCENT),
@@ -358,6 +360,7 @@ impl At<'_> {
             covered_ms: 0,
             peak_ppm: None,
             mem_peak_bytes: None,
+            mem_peak_source: None,
             sm_ppm: None,
             dram_ppm: None,
             tensor_ppm: None,
@@ -369,6 +372,7 @@ impl At<'_> {
             read_bytes: None,
             io_wait_ms: None,
             state: None,
+            reason: None,
         }
     }
 }

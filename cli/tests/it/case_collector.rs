@@ -66,9 +66,9 @@ impl Node {
             boot_id: boot_id(self.name, "b"), seq: *seq, tick_ms: *tick_ms,
             hint_id: hint_of_session(self.name, "b", "42", "7"), hint: "session:42".into(), evidence: "session".into(),
             pid: 42, start_ticks: 7, user: "ann".into(), command: Some("train".into()), busy_ms: Some(busy_ms),
-            covered_ms: MINUTE_MS, peak_ppm: None, mem_peak_bytes: None, sm_ppm: None, dram_ppm: None, tensor_ppm: None,
+            covered_ms: MINUTE_MS, peak_ppm: None, mem_peak_bytes: None, mem_peak_source: None, sm_ppm: None, dram_ppm: None, tensor_ppm: None,
             composite_ppm: None, weights_version: None, apportionment: "exclusive".into(), cpu_ms: None,
-            host_rss_bytes: None, read_bytes: None, io_wait_ms: None, state: None,
+            host_rss_bytes: None, read_bytes: None, io_wait_ms: None, state: None, reason: None,
         };
         ticks.iter().map(minute).collect()
     }

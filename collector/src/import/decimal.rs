@@ -9,14 +9,14 @@ const EXPONENT_MAX: i32 = 30;
 
 /// `digits / 10^scale`, in lowest terms of ten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Decimal {
+pub(crate) struct Decimal {
     digits: i128,
     scale: u32,
 }
 
 /// What becomes of a part that the unit cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rounding {
+pub(crate) enum Rounding {
     /// Towards minus infinity: instants and durations.
     Down,
     /// To the nearest, a half away from zero: averages.
@@ -27,7 +27,7 @@ pub(super) enum Rounding {
 
 impl Decimal {
     /// Reads `12`, `-0.5`, `193256.0`, `1.5e3`. No thousands separators, no `NaN`, no `inf`.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
             Some((m, e)) => (m, e.parse::<i32>().ok().filter(|e| (-EXPONENT_MAX..=EXPONENT_MAX).contains(e))?),
             None => (text, 0),
@@ -54,7 +54,7 @@ impl Decimal {
     }
 
     /// The number times `num / den` as an integer; `None` where it does not fit.
-    pub(super) fn scaled(self, num: i64, den: i64, rounding: Rounding) -> Option<i64> {
+    pub(crate) fn scaled(self, num: i64, den: i64, rounding: Rounding) -> Option<i64> {
         let over = self.digits.checked_mul(i128::from(num))?;
         let under = 10_i128.checked_pow(self.scale)?.checked_mul(i128::from(den))?;
         let floor = over.div_euclid(under);
@@ -69,18 +69,18 @@ impl Decimal {
     }
 
     /// The product of two numbers.
-    pub(super) fn times(self, other: Self) -> Option<Self> {
+    pub(crate) fn times(self, other: Self) -> Option<Self> {
         Self::normal(self.digits.checked_mul(other.digits)?, i32::try_from(self.scale + other.scale).ok()?)
     }
 
     /// The number of `of`-ths as cards, in share units, and whether those are exact.
-    pub(super) fn cards(self, of: i64) -> Option<(i64, bool)> {
+    pub(crate) fn cards(self, of: i64) -> Option<(i64, bool)> {
         let den = 10_i64.checked_pow(self.scale)?.checked_mul(of)?;
         share_units(i64::try_from(self.digits).ok()?, den)
     }
 
     /// Whether it is below zero.
-    pub(super) const fn is_negative(self) -> bool {
+    pub(crate) const fn is_negative(self) -> bool {
         self.digits < 0
     }
 

@@ -10,7 +10,7 @@ use gpuledger_schema::table::{
 
 use crate::segment::{Segment, SegmentError, segment};
 
-mod decimal;
+pub(crate) mod decimal;
 pub mod jobs;
 pub mod map;
 mod records;

@@ -47,6 +47,7 @@ fn process(tick: i64, pid: i64) -> ProcessMinuteRow {
         covered_ms: 60_000,
         peak_ppm: None,
         mem_peak_bytes: Some(1 << 30),
+        mem_peak_source: None,
         sm_ppm: None,
         dram_ppm: None,
         tensor_ppm: None,
@@ -58,6 +59,7 @@ fn process(tick: i64, pid: i64) -> ProcessMinuteRow {
         read_bytes: None,
         io_wait_ms: None,
         state: None,
+        reason: None,
     }
 }
 

@@ -12,6 +12,7 @@ use crate::unit::Unit;
 
 mod allocation;
 mod allocation_device;
+mod calibration;
 mod device;
 mod device_minute;
 mod job;
@@ -26,6 +27,7 @@ mod usage;
 
 pub use allocation::AllocationRow;
 pub use allocation_device::AllocationDeviceRow;
+pub use calibration::CalibrationRow;
 pub use device::DeviceRow;
 pub use device_minute::DeviceMinuteRow;
 pub use job::JobRow;
@@ -152,7 +154,7 @@ macro_rules! table {
         }
     ) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub struct $row {
             $(#[doc = $meaning] pub $field: $ty,)+
         }
@@ -198,6 +200,7 @@ pub fn observed() -> Vec<Table> {
         NodeStateRow::TABLE,
         SampleRow::TABLE,
         ReadingRow::TABLE,
+        CalibrationRow::TABLE,
         QuarantineRow::TABLE,
     ]
 }

@@ -20,6 +20,7 @@ super::table! {
         covered_ms: i64, Ms, "part of the tick in which it was looked at";
         peak_ppm: Option<i64>, Ppm, "highest poll of SM utilization";
         mem_peak_bytes: Option<i64>, Bytes, "highest memory seen";
+        mem_peak_source: Option<String>, None, "polled, or accounting where the driver's own high-water mark was higher";
         sm_ppm: Option<i64>, Ppm, "SM activity of the whole card apportioned to it, in steps of 10 000";
         dram_ppm: Option<i64>, Ppm, "DRAM activity of the whole card apportioned to it, in steps of 10 000";
         tensor_ppm: Option<i64>, Ppm, "tensor activity of the whole card apportioned to it, in steps of 10 000";
@@ -31,5 +32,6 @@ super::table! {
         read_bytes: Option<i64>, Bytes, "bytes read from storage during the tick";
         io_wait_ms: Option<i64>, Ms, "time waiting for storage during the tick";
         state: Option<String>, None, "process state letter";
+        reason: Option<String>, None, "why measures of this row are absent";
     }
 }

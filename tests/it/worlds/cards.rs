@@ -233,6 +233,7 @@ fn process(
         covered_ms: d.dur_ms,
         peak_ppm: None,
         mem_peak_bytes: m.rng.maybe(80, 0, 1 << 36),
+        mem_peak_source: None,
         sm_ppm: if parts > 0 { step(&mut m.rng) } else { None },
         dram_ppm: if parts > 1 { step(&mut m.rng) } else { None },
         tensor_ppm: if parts > 2 { step(&mut m.rng) } else { None },
@@ -244,5 +245,6 @@ fn process(
         read_bytes: None,
         io_wait_ms: None,
         state: None,
+        reason: None,
     }
 }

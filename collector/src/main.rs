@@ -1,0 +1,86 @@
+//! `gpuledger-collector`: what happens on a node. This file parses, runs and turns the outcome into an exit code.
+
+mod args;
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+
+use gpuledger_collector::node::command::{calibrate, doctor, node, once};
+use gpuledger_collector::node::config::{ConfigError, NodeConfig};
+use gpuledger_collector::node::doctor::from_smi;
+use gpuledger_collector::node::doctor::gather::Asked;
+
+use crate::args::{Args, Command};
+
+/// What was typed, or what stands in the configuration, makes no sense.
+const WRONG_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(e) => {
+            let help = !e.use_stderr();
+            let _ = e.print();
+            return if help { ExitCode::SUCCESS } else { ExitCode::from(WRONG_USAGE) };
+        }
+    };
+    start_log();
+    match run(args) {
+        Ok(code) => ExitCode::from(code),
+        Err(e) => {
+            eprintln!("gpuledger-collector: {e:#}");
+            ExitCode::from(if e.chain().any(|c| c.is::<ConfigError>()) { WRONG_USAGE } else { 1 })
+        }
+    }
+}
+
+fn run(args: Args) -> anyhow::Result<u8> {
+    let read = NodeConfig::read(&args.config)?;
+    // From here on the configuration has a name, wherever it came from.
+    let config = NodeConfig { node: Some(name_of(args.node, &read)?), ..read };
+    // One thread: the collector may take half a percent of a core, and nothing here computes for long.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start")?;
+    runtime.block_on(async {
+        match args.command {
+            Command::Node => node::run(&config).await.map(|()| 0).map_err(anyhow::Error::from),
+            Command::Once(form) => Ok(printed(&once::run(&config, form.into()).await?)),
+            Command::Calibrate(what) => Ok(printed(&calibrate::run(&config, &what.into()).await?)),
+            Command::Doctor => {
+                let (page, code) = doctor::run(&config, asked()).await;
+                printed(&page);
+                Ok(code)
+            }
+        }
+    })
+}
+
+/// What the driver says through `nvidia-smi`; the native clock and the disk are not asked, and nothing is claimed.
+fn asked() -> Asked {
+    Asked { driver: from_smi::ask(), clock_synchronised: None, spool_free_bytes: None }
+}
+
+/// The name of this node: as typed, else from the configuration, else the kernel's.
+fn name_of(typed: Option<String>, config: &NodeConfig) -> anyhow::Result<String> {
+    if let Some(name) = typed.or_else(|| config.node.clone()) {
+        return Ok(name);
+    }
+    let path = config.proc_root.join("sys/kernel/hostname");
+    let name = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}; set `node`", path.display()))?;
+    Ok(name.trim().to_owned())
+}
+
+fn printed(text: &str) -> u8 {
+    print!("{text}");
+    0
+}
+
+/// Logs go to stderr; `GPULEDGER_LOG` is error, warn (the default), info, debug or trace.
+fn start_log() {
+    let level = std::env::var("GPULEDGER_LOG").ok().and_then(|l| l.parse().ok()).unwrap_or(tracing::Level::WARN);
+    tracing_subscriber::fmt().with_max_level(level).with_ansi(false).with_writer(std::io::stderr).init();
+}
+
+#[cfg(test)]
+mod deploy_tests;
