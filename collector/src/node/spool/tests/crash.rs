@@ -6,9 +6,9 @@ use super::memory_disk::{Fault, MemoryDisk};
 use super::rows::{SPOOL, after, delivered, disk, expected, inbox, limits, owner, tick};
 use crate::node::spool::{Appended, Limits, Spool};
 
-const SEQS: Range<i64> = 100..107;
+const SEQS: Range<i64> = 100..105;
 
-/// Seven ticks are three intervals: 100-101, 102-104, 105-106.
+/// Five ticks are two intervals: 100-101 and 102-104.
 fn small() -> Limits {
     Limits { seal_ticks: 3, ..limits() }
 }

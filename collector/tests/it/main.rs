@@ -1,0 +1,3 @@
+//! The collector from outside.
+
+mod spool_crash;
