@@ -106,7 +106,9 @@ impl Outbox {
         let mut sent = Sent::default();
         let mut at = 0;
         let mut left = most;
-        while left > 0 && let Some(parcel) = self.parcels.get_mut(at) {
+        while left > 0
+            && let Some(parcel) = self.parcels.get_mut(at)
+        {
             if held(parcel.number) {
                 at += 1;
                 continue;
@@ -173,12 +175,7 @@ enum SendError {
 }
 
 /// Sends the first file of a parcel; `false` where its bytes are not what its name says.
-fn send_first(
-    disk: &dyn Disk,
-    inbox: &dyn Inbox,
-    folder: &Path,
-    parcel: &mut Parcel,
-) -> Result<bool, SendError> {
+fn send_first(disk: &dyn Disk, inbox: &dyn Inbox, folder: &Path, parcel: &mut Parcel) -> Result<bool, SendError> {
     let Some(file) = parcel.files.front_mut() else { return Ok(true) };
     let path = folder.join(&file.name);
     if !file.acknowledged {
@@ -196,12 +193,7 @@ fn send_first(
 }
 
 /// Moves what is left of a parcel out of the way: half a pair would make ingest wait for ever.
-fn set_aside(
-    disk: &dyn Disk,
-    folder: &Path,
-    aside: &Path,
-    parcel: &mut Parcel,
-) -> Result<(), DiskError> {
+fn set_aside(disk: &dyn Disk, folder: &Path, aside: &Path, parcel: &mut Parcel) -> Result<(), DiskError> {
     while let Some(file) = parcel.files.back() {
         let path = folder.join(&file.name);
         if disk.read(&path)?.is_some() {
