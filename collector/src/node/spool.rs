@@ -142,7 +142,7 @@ impl Spool {
         }
         self.counts.taken_ticks += span.ticks;
         match frame::encode(tick) {
-            Ok(bytes) => self.keep(Frame { bytes, key, span }),
+            Ok(bytes) => self.kept.push_back(Frame { bytes, key, span }),
             Err(e) => {
                 self.note(span, Why::TooLarge, span.to_ms);
                 self.counts.dropped_large_ticks += span.ticks;
@@ -152,6 +152,7 @@ impl Spool {
         }
         let large = self.counts.dropped_large_ticks;
         self.write_kept();
+        self.trim_kept();
         match self.kept.is_empty() {
             false => Appended::Kept,
             true if self.counts.dropped_large_ticks > large => Appended::Dropped,
@@ -301,11 +302,12 @@ impl Spool {
             return self.trouble(Trouble::Torn { bytes });
         }
         let spans = |later: bool| {
-            let files = self.journal.files.iter().filter(move |f| if later { f.number > number } else { f.number < number });
+            let files =
+                self.journal.files.iter().filter(move |f| if later { f.number > number } else { f.number < number });
             files.filter_map(|f| f.span)
         };
         let to_ms = until.map(|s| s.to_ms).or_else(|| spans(true).next().map(|s| s.from_ms)).unwrap_or(wall_ms);
-        let from_ms = after.or(spans(false).last()).map(|s| s.to_ms).or(until.map(|s| s.from_ms)).unwrap_or(to_ms);
+        let from_ms = after.or(spans(false).next_back()).map(|s| s.to_ms).or(until.map(|s| s.from_ms)).unwrap_or(to_ms);
         let span = Span { from_ms: from_ms.min(to_ms), to_ms: from_ms.max(to_ms), ticks: 0 };
         self.note(span, Why::Damaged, wall_ms);
         self.counts.damaged += 1;

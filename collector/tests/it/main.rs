@@ -1,4 +1,4 @@
-//! The node collector against the simulated driver, in told time.
+//! The node collector from outside: against the simulated driver in told time, and killed while it writes.
 
 #![allow(unused_crate_dependencies, reason = "the tests use some of the package's dependencies, not all")]
 
@@ -6,3 +6,4 @@ mod golden;
 mod hang;
 mod machine;
 mod show;
+mod spool_crash;

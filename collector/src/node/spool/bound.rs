@@ -85,9 +85,8 @@ impl Spool {
         Ok(true)
     }
 
-    /// Keeps a frame in memory, within the memory's bound: the oldest go first.
-    pub(super) fn keep(&mut self, frame: Frame) {
-        self.kept.push_back(frame);
+    /// Holds the memory's bound over what the disk did not take: the oldest go first.
+    pub(super) fn trim_kept(&mut self) {
         let limits = self.limits;
         let over = |kept: &VecDeque<Frame>| {
             kept.len() > limits.kept_max_ticks
@@ -113,6 +112,7 @@ impl Spool {
                     self.kept.pop_front();
                     self.note(span, Why::TooLarge, span.to_ms);
                     self.counts.dropped_large_ticks += span.ticks;
+                    self.trouble(Trouble::Bound { bytes: need });
                     continue;
                 }
                 Err(e) => return self.trouble(e.into()),

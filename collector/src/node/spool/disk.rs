@@ -8,9 +8,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// What the spool holds is who ran what: nobody's business but its owner's.
-const FOLDER_MODE: u32 = 0o700;
-/// Other accounts read the lake by its folder's group.
+/// What is held is who ran what: for the owner, and for whoever shares the group of the lake's folder. The spool folder
+/// itself, above these, is its owner's alone.
+const FOLDER_MODE: u32 = 0o750;
+/// See [`FOLDER_MODE`].
 const FILE_MODE: u32 = 0o640;
 
 /// A file of a folder.

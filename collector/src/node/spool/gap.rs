@@ -40,7 +40,7 @@ impl Why {
         match self {
             Self::Bound => "the spool was at its bound on disk",
             Self::DiskFull => "the disk was full and as much was in memory as may be",
-            Self::TooLarge => "larger than a frame may be",
+            Self::TooLarge => "larger than a frame or the spool may be",
             Self::Damaged => "the spool could not be read back; the bytes are set aside on the node",
             Self::Unsealable => "the rows could not become a segment; the journal is set aside on the node",
         }

@@ -119,9 +119,8 @@ impl Journal {
         let path = self.folder.join(file.name());
         file.cut(disk, &self.folder)?;
         file.excess = length(&frame.bytes);
-        let done = disk.append(&path, &frame.bytes).and_then(|()| {
-            if file.listed { Ok(()) } else { disk.sync(&self.folder) }
-        });
+        let done =
+            disk.append(&path, &frame.bytes).and_then(|()| if file.listed { Ok(()) } else { disk.sync(&self.folder) });
         if let Err(failed) = done {
             // what cannot be cut off now is cut off before the file is used again
             _ = file.cut(disk, &self.folder);

@@ -27,6 +27,8 @@ struct Waiting {
     name: String,
     segment: SegmentName,
     bytes: u64,
+    /// Delivered, and only to be removed.
+    acknowledged: bool,
 }
 
 /// The folder of waiting parcels, oldest first.
@@ -59,7 +61,7 @@ impl Outbox {
                 disk.remove(&outbox.folder.join(&entry.name))?;
             }
             let Some((number, span, segment)) = parse(&entry.name) else { continue };
-            let file = Waiting { name: entry.name, segment, bytes: entry.bytes };
+            let file = Waiting { name: entry.name, segment, bytes: entry.bytes, acknowledged: false };
             match outbox.parcels.back_mut().filter(|p| p.number == number) {
                 Some(parcel) => parcel.files.push_back(file),
                 None => outbox.parcels.push_back(Parcel { number, span, files: VecDeque::from([file]) }),
@@ -82,7 +84,7 @@ impl Outbox {
             let name = name(number, span, place, &segment.name);
             put_whole(disk, &self.folder, &name, &segment.bytes)?;
             let bytes = u64::try_from(segment.bytes.len()).unwrap_or(u64::MAX);
-            files.push_back(Waiting { name, segment: segment.name.clone(), bytes });
+            files.push_back(Waiting { name, segment: segment.name.clone(), bytes, acknowledged: false });
         }
         disk.sync(&self.folder)?;
         // What an earlier try left has the same names; another name can only be of other ticks, and must not be sent.
@@ -104,7 +106,9 @@ impl Outbox {
         let mut sent = Sent::default();
         let mut at = 0;
         let mut left = most;
-        while left > 0 && let Some(parcel) = self.parcels.get_mut(at) {
+        while left > 0
+            && let Some(parcel) = self.parcels.get_mut(at)
+        {
             if held(parcel.number) {
                 at += 1;
                 continue;
@@ -171,32 +175,25 @@ enum SendError {
 }
 
 /// Sends the first file of a parcel; `false` where its bytes are not what its name says.
-fn send_first(
-    disk: &dyn Disk,
-    inbox: &dyn Inbox,
-    folder: &Path,
-    parcel: &mut Parcel,
-) -> Result<bool, SendError> {
-    let Some(file) = parcel.files.front() else { return Ok(true) };
+fn send_first(disk: &dyn Disk, inbox: &dyn Inbox, folder: &Path, parcel: &mut Parcel) -> Result<bool, SendError> {
+    let Some(file) = parcel.files.front_mut() else { return Ok(true) };
     let path = folder.join(&file.name);
-    let bytes = match disk.read(&path).map_err(SendError::Own)? {
-        Some(bytes) if hash_of(&bytes) == file.segment.hash => bytes,
-        _ => return Ok(false),
-    };
-    inbox.put(&file.segment.file_name(), &bytes).map_err(SendError::Inbox)?;
-    // A crash here, or a failure, sends it again: under the same name, which is one segment.
+    if !file.acknowledged {
+        let bytes = match disk.read(&path).map_err(SendError::Own)? {
+            Some(bytes) if hash_of(&bytes) == file.segment.hash => bytes,
+            _ => return Ok(false),
+        };
+        inbox.put(&file.segment.file_name(), &bytes).map_err(SendError::Inbox)?;
+        file.acknowledged = true;
+    }
+    // A crash here sends it again: under the same name, which is one segment.
     disk.remove(&path).map_err(SendError::Own)?;
     parcel.files.pop_front();
     Ok(true)
 }
 
 /// Moves what is left of a parcel out of the way: half a pair would make ingest wait for ever.
-fn set_aside(
-    disk: &dyn Disk,
-    folder: &Path,
-    aside: &Path,
-    parcel: &mut Parcel,
-) -> Result<(), DiskError> {
+fn set_aside(disk: &dyn Disk, folder: &Path, aside: &Path, parcel: &mut Parcel) -> Result<(), DiskError> {
     while let Some(file) = parcel.files.back() {
         let path = folder.join(&file.name);
         if disk.read(&path)?.is_some() {

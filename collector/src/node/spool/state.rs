@@ -72,10 +72,10 @@ pub enum Trouble {
         /// Why.
         source: SegmentError,
     },
-    /// The bound is too small for one interval; the interval is dropped and a gap is written.
-    #[error("the spool's bound is too small for one interval of {bytes} bytes")]
+    /// The bound is too small for one tick or interval; it is dropped and a gap is written.
+    #[error("the spool's bound is too small for {bytes} bytes more, whatever goes")]
     Bound {
-        /// What the interval takes beside its journal.
+        /// What the tick takes, or the sealed interval beside its journal.
         bytes: u64,
     },
     /// Ticks were dropped for the bound; a gap is written.
@@ -150,4 +150,3 @@ impl From<DiskError> for Trouble {
         Self::Disk(e)
     }
 }
-

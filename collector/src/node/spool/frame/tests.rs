@@ -107,7 +107,13 @@ fn random_frames_torn_and_damaged_at_random_never_give_a_row_that_was_not_writte
             1 => bytes[at] ^= 1 + next(255) as u8,
             _ => bytes.insert(at, next(256) as u8),
         }
-        let ends: Vec<usize> = all.iter().scan(0, |end, f| { *end += f.len(); Some(*end) }).collect();
+        let ends: Vec<usize> = all
+            .iter()
+            .scan(0, |end, f| {
+                *end += f.len();
+                Some(*end)
+            })
+            .collect();
         let whole = ends.iter().filter(|end| **end <= at).count();
         let (read, good_bytes, _) = read(&bytes);
         // an inserted byte may by chance equal the next one, which only moves the damage on

@@ -171,6 +171,20 @@ fn a_tick_larger_than_the_bound_is_a_gap_and_takes_nothing_else_with_it() {
 }
 
 #[test]
+fn the_bound_of_memory_is_for_what_the_disk_does_not_take() {
+    let disk = disk();
+    let mut spool = open(&disk, Limits { kept_max_ticks: 1, kept_max_bytes: 65_536, ..limits() }, 99);
+    let mut large = tick(100);
+    large.processes = (0..500).map(|pid| super::rows::process_of(pid, 100)).collect();
+    assert_eq!(spool.append(&large), Appended::Written, "more than may be kept, and a disk that takes it");
+    disk.capacity(Some(0));
+    assert_eq!(spool.append(&tick(101)), Appended::Kept);
+    disk.capacity(None);
+    assert_eq!(spool.append(&tick(102)), Appended::Written, "with the one that was kept");
+    assert_eq!(spool.state().counts.dropped_full_ticks, 0);
+}
+
+#[test]
 fn bounds_that_make_no_sense_stop_the_program() {
     for (wrong, key) in [
         (Limits { seal_ticks: 0, ..limits() }, "seal_ticks must be at least 1"),

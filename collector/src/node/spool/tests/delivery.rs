@@ -156,7 +156,8 @@ fn other_bytes_under_a_segments_name_are_left_and_hold_up_nothing_else() {
 fn a_sealed_file_that_rots_is_set_aside_with_its_pair_and_is_a_gap() {
     let disk = disk();
     let mut spool = sealed(&disk, 0..5);
-    let rotten = disk.files(Path::new("/spool/out")).into_keys().find(|f| f.to_str().unwrap().contains("process_minute"));
+    let rotten =
+        disk.files(Path::new("/spool/out")).into_keys().find(|f| f.to_str().unwrap().contains("process_minute"));
     disk.meddle(&rotten.unwrap(), |bytes| bytes[100] ^= 1);
     for later in [6, 7, 8] {
         _ = spool.maintain(after(later), None, &inbox(&disk));
