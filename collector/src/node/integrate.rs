@@ -76,6 +76,8 @@ pub struct ProcessUse {
 pub struct CardUse {
     /// Time that polls speak of.
     pub covered_ms: i64,
+    /// Whether its processes were listed at all, so that who is not there was not there.
+    pub listed: Measure<()>,
     /// Utilization of the card over that time.
     pub rates: RatesPpm,
     /// Its processes.
@@ -90,6 +92,7 @@ struct Span {
     from_ms: i64,
     to_ms: i64,
     measured: Measure<()>,
+    listed: Measure<()>,
     rates: Measure<RatesPpm>,
     parts: Vec<Part>,
 }
@@ -145,7 +148,9 @@ impl Meter {
         }
         share(&mut parts, to_ms - from_ms, to_ms);
         self.identities.extend(now);
-        self.spans.push(Span { from_ms, to_ms, measured, rates: poll.rates, parts });
+        let unlisted = poll.places.iter().find_map(|p| p.processes.as_ref().err().cloned());
+        let listed = unlisted.map_or(Ok(()), Err);
+        self.spans.push(Span { from_ms, to_ms, measured, listed, rates: poll.rates, parts });
     }
 
     /// Who has each pid now.
@@ -286,6 +291,7 @@ fn piece(value: i64, from: i64, to: i64, a: i64, b: i64) -> i64 {
 #[derive(Debug, Default)]
 struct Sum {
     covered_ms: i64,
+    listed: Option<Measure<()>>,
     gpu: Mean,
     memory: Mean,
     processes: BTreeMap<Key, ProcessUse>,
@@ -304,6 +310,9 @@ impl Sum {
         let length_ms = (b - a).max(0);
         if span.measured.is_ok() {
             self.covered_ms += length_ms;
+        }
+        if self.listed != Some(Ok(())) {
+            self.listed = Some(span.listed.clone());
         }
         match &span.rates {
             Ok(rates) => {
@@ -344,7 +353,8 @@ impl Sum {
 
     fn finish(self, rejects: Rejects) -> CardUse {
         let rates = RatesPpm { gpu_ppm: self.gpu.finish(), memory_ppm: self.memory.finish() };
-        CardUse { covered_ms: self.covered_ms, rates, processes: self.processes, rejects }
+        let listed = self.listed.unwrap_or_else(|| Err(Absent::Failed("not polled".to_owned())));
+        CardUse { covered_ms: self.covered_ms, listed, rates, processes: self.processes, rejects }
     }
 }
 

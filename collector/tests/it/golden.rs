@@ -12,7 +12,16 @@ use super::show::Names;
 /// Ticks of a machine as text, compared with `golden/<name>.txt`; lines of its header begin with `#`.
 fn check(name: &str, machine: &mut Machine, minutes: usize) {
     let mut names = Names::default();
-    let seen: String = (0..minutes).map(|minute| names.show(minute, &machine.tick())).collect();
+    let mut seen = String::new();
+    for minute in 0..minutes {
+        let rows = machine.tick();
+        seen.push_str(&names.show(minute, &rows));
+        for (uuid, rejects) in &machine.rejects {
+            let card = machine.uuids.iter().position(|u| u == uuid).unwrap();
+            let counts = rejects.by_reason().into_iter().filter(|r| r.1 > 0).map(|(why, n)| format!(" {why} {n}"));
+            seen.push_str(&format!("  rejected on card {card}:{}\n", counts.collect::<String>()));
+        }
+    }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden").join(format!("{name}.txt"));
     let file = std::fs::read_to_string(&path).unwrap_or_default();
     let header: String = file.lines().filter(|l| l.starts_with('#')).map(|l| format!("{l}\n")).collect();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gpuledger_collector::node::integrate::{Meter, PidMap};
 use gpuledger_collector::node::seen::{Belongs, Boot, Clock, Moment, Process, ProcessFacts};
-use gpuledger_collector::node::source::nvml::look::CardMinute;
+use gpuledger_collector::node::source::nvml::look::{CardMinute, Rejects};
 use gpuledger_collector::node::source::nvml::{Accounting, Looked, Nvml, Settings};
 use gpuledger_collector::node::tick::version::Versions;
 use gpuledger_collector::node::tick::{CardState, CardTick, NodeFacts, Person, Rows, TickSpan, rows};
@@ -81,6 +81,8 @@ pub(crate) struct Machine {
     pub(crate) poll_ms: i64,
     /// UUIDs of the cards, in the scenario's order.
     pub(crate) uuids: Vec<String>,
+    /// Rejected rows of the last tick by card, where there were any.
+    pub(crate) rejects: Vec<(String, Rejects)>,
     meters: BTreeMap<String, Meter>,
     versions: Versions,
 }
@@ -98,12 +100,15 @@ impl Machine {
         let folder = tempfile::tempdir().unwrap();
         let control = Control::install(folder.path(), &scenario).unwrap();
         let sim = Arc::new(Sim { control, _folder: folder });
+        // the collector starts five seconds in: its first tick is short
+        sim.pass_ms(5_000);
         let clock: Arc<dyn Clock> = Arc::clone(&sim) as Arc<dyn Clock>;
         let settings = Settings { library: Some(sim.control.path().to_owned()), deadline, accounting };
         let nvml = Nvml::open(settings, clock).unwrap();
         let (meters, versions) = (BTreeMap::new(), Versions::default());
         let uuids = Vec::new();
-        let mut machine = Self { sim, nvml, pids: Pids::default(), poll_ms: 5_000, uuids, meters, versions };
+        let (pids, rejects) = (Pids::default(), Vec::new());
+        let mut machine = Self { sim, nvml, pids, poll_ms: 5_000, uuids, rejects, meters, versions };
         // what a collector does when it starts: counters and samples get their first reading
         machine.uuids = machine.nvml.minute().into_iter().map(|l| l.uuid).collect();
         machine.poll();
@@ -133,8 +138,12 @@ impl Machine {
 
     fn rows(&mut self, span: TickSpan, looked: Vec<Looked<CardMinute>>) -> Rows {
         let mut cards = Vec::new();
+        self.rejects.clear();
         for Looked { uuid, seen, last_xid } in looked {
             let used = self.meters.entry(uuid.clone()).or_default().close(span.start.boot_ms, span.end_boot_ms);
+            if used.rejects.total() > 0 {
+                self.rejects.push((uuid.clone(), used.rejects));
+            }
             let (state, minute) = match seen {
                 Ok(minute) => (CardState::Ok, Some(minute)),
                 Err(state) => (state, None),

@@ -33,10 +33,17 @@ impl Names {
         minutes.sort_by_key(|m| self.name(m.device_id));
         for minute in minutes {
             out.push_str(&self.device(minute));
-            let mut own: Vec<_> = rows.processes.iter().filter(|p| self.is_of(p, minute)).collect();
-            own.sort_by_key(|p| (p.pid, p.start_ticks));
-            for process in own {
+            let own = rows.processes.iter().filter(|p| self.is_of(p, minute));
+            let (mut known, nobody): (Vec<_>, Vec<_>) = own.partition(|p| p.hint != "unattributed");
+            known.sort_by_key(|p| (p.pid, p.start_ticks));
+            for process in known {
                 out.push_str(&self.process(process));
+            }
+            if nobody.len() > 3 {
+                let busy: i64 = nobody.iter().filter_map(|p| p.busy_ms).sum();
+                writeln!(out, "    {} unattributed, together busy {busy} ms", nobody.len()).unwrap();
+            } else {
+                nobody.into_iter().for_each(|process| out.push_str(&self.process(process)));
             }
         }
         out

@@ -218,3 +218,14 @@ fn rejects_are_counted_for_the_tick() {
     assert_eq!(meter.close(60_000, 70_000).rejects.above_100, 4);
     assert_eq!(meter.close(70_000, 80_000).rejects.total(), 0);
 }
+
+#[test]
+fn a_tick_in_which_nobody_looked_does_not_say_that_nobody_was_there() {
+    let mut meter = Meter::default();
+    assert_eq!(meter.close(60_000, 120_000).listed, Err(Absent::Failed("not polled".to_owned())));
+    let unlisted = Place { instance: None, processes: Err(Absent::NotPermitted) };
+    meter.add(CardPoll { places: vec![unlisted], ..poll(120_000, 125_000, &[], &[]) }, &Pids::default());
+    assert_eq!(meter.close(120_000, 125_000).listed, Err(Absent::NotPermitted));
+    meter.add(poll(125_000, 130_000, &[], &[]), &Pids::default());
+    assert_eq!(meter.close(125_000, 130_000).listed, Ok(()));
+}

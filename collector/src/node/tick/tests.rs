@@ -73,6 +73,7 @@ fn used(list: &[(Who, Measure<i64>)]) -> CardUse {
     });
     CardUse {
         covered_ms: 60_000,
+        listed: Ok(()),
         rates: RatesPpm { gpu_ppm: Ok(420_000), memory_ppm: Ok(110_000) },
         processes: processes.collect(),
         rejects: Rejects::default(),
@@ -213,6 +214,14 @@ fn states_of_cards_that_could_not_be_read() {
     assert_eq!(state(CardState::Ok), words("error", "not looked at"), "a minute that never came is no health");
 }
 
+#[test]
+fn a_card_whose_processes_nobody_listed_is_not_an_empty_card() {
+    let mut card = card("GPU-0", used(&[]), Ok(activity(0, 0, 0, 0)));
+    card.used.listed = Err(Absent::NotPermitted);
+    let row = rows_of(&[card], &BTreeMap::new(), &[]).minutes.remove(0);
+    assert_eq!((row.state.as_str(), row.reason.as_deref()), ("error", Some("processes not listed: not permitted")));
+}
+
 /// A card cut into a 3g and a 1g instance, with processes in them.
 fn mig(own: [Measure<Activity>; 2], list: &[(u32, &str)]) -> CardTick {
     let instance = |uuid: &str, gi, slices, activity| InstanceMinute {
@@ -263,7 +272,7 @@ fn an_a100_in_mig_mode_is_not_measured_and_never_zero() {
     assert_eq!(row.mem_peak_bytes, Some(GIB));
     assert_eq!((row.device_id, row.instance_id), (parent.device_id, Some(id::device_id("MIG-a"))));
     let reason = row.reason.as_deref().unwrap();
-    assert!(reason.starts_with("not supported: sm_ppm, busy_ms, dram_ppm, tensor_ppm; MIG: peak_ppm"), "{reason}");
+    assert!(reason.starts_with("not supported: busy_ms, sm_ppm, dram_ppm, tensor_ppm; MIG: peak_ppm"), "{reason}");
 }
 
 #[test]

@@ -206,6 +206,7 @@ impl Reader {
                 Ok(rows) => {
                     let sifted = self.last_seen.sift(&rows, now);
                     (poll.rejects, poll.average_ms) = (sifted.rejects, sifted.average_ms);
+                    poll.from_boot_ms = sifted.from_boot_ms(from_boot_ms, now);
                     Ok(sifted.uses)
                 }
                 Err(why) => Err(why),
