@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::seen::{Absent, Measure, Process};
-use super::source::nvml::look::{CardPoll, Place, RatesPpm, Rejects, Use};
 use super::source::nvml::last_seen::{RING_MS, boot_ms_of};
+use super::source::nvml::look::{CardPoll, Place, RatesPpm, Rejects, Use};
 
 /// Parts per million in a percent.
 const PERCENT_PPM: i64 = 10_000;
@@ -255,7 +255,9 @@ impl Meter {
 /// When a process started, by the boot clock.
 fn started_ms(who: Who) -> i64 {
     match who {
-        Who::Known(process) => i64::try_from(process.start_ticks).unwrap_or(i64::MAX / 100).saturating_mul(CLOCK_TICK_MS),
+        Who::Known(process) => {
+            i64::try_from(process.start_ticks).unwrap_or(i64::MAX / 100).saturating_mul(CLOCK_TICK_MS)
+        }
         Who::Unknown(_) => i64::MIN,
     }
 }

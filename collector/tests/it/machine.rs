@@ -90,11 +90,20 @@ pub(crate) struct Machine {
 impl Machine {
     /// The node of a scenario of the simulation's folder.
     pub(crate) fn shipped(name: &str, accounting: Accounting) -> Self {
-        Self::patient(name, accounting, Duration::from_secs(20))
+        Self::with_pids(name, accounting, Pids::default())
+    }
+
+    /// The same, on a machine with these processes.
+    pub(crate) fn with_pids(name: &str, accounting: Accounting, pids: Pids) -> Self {
+        Self::start(name, accounting, pids, Duration::from_secs(20))
     }
 
     /// The same, with a collector that waits so long for a card.
-    pub(crate) fn patient(name: &str, accounting: Accounting, deadline: Duration) -> Self {
+    pub(crate) fn patient(name: &str, deadline: Duration) -> Self {
+        Self::start(name, Accounting::Off, Pids::default(), deadline)
+    }
+
+    fn start(name: &str, accounting: Accounting, pids: Pids, deadline: Duration) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/nvml-sim/scenarios");
         let scenario = Scenario::read(&folder.join(name)).unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -107,7 +116,7 @@ impl Machine {
         let nvml = Nvml::open(settings, clock).unwrap();
         let (meters, versions) = (BTreeMap::new(), Versions::default());
         let uuids = Vec::new();
-        let (pids, rejects) = (Pids::default(), Vec::new());
+        let rejects = Vec::new();
         let mut machine = Self { sim, nvml, pids, poll_ms: 5_000, uuids, rejects, meters, versions };
         // what a collector does when it starts: counters and samples get their first reading
         machine.uuids = machine.nvml.minute().into_iter().map(|l| l.uuid).collect();
@@ -184,12 +193,7 @@ fn people(cards: &[CardTick]) -> BTreeMap<Process, Person> {
             read_bytes: Some(0),
             io_wait_ms: Some(0),
         }),
-        belongs: Some(Belongs {
-            hint_id: 1,
-            hint: "slurm:sim:1".to_owned(),
-            evidence: "cgroup",
-            conflict: false,
-        }),
+        belongs: Some(Belongs { hint_id: 1, hint: "slurm:sim:1".to_owned(), evidence: "cgroup", conflict: false }),
     };
     known.map(|process| (process, person(process))).collect()
 }

@@ -60,9 +60,13 @@ impl Names {
     fn device(&self, m: &DeviceMinuteRow) -> String {
         let mut out = format!("  {} {}", self.name(m.device_id), m.state);
         let percent = |v: i64| format!("{}.{:02}%", v / 10_000, v % 10_000 / 100);
-        for (word, value) in
-            [("util", m.gpu_util_ppm), ("mem_util", m.mem_util_ppm), ("sm", m.sm_ppm), ("dram", m.dram_ppm), ("tensor", m.tensor_ppm)]
-        {
+        for (word, value) in [
+            ("util", m.gpu_util_ppm),
+            ("mem_util", m.mem_util_ppm),
+            ("sm", m.sm_ppm),
+            ("dram", m.dram_ppm),
+            ("tensor", m.tensor_ppm),
+        ] {
             if let Some(value) = value {
                 write!(out, " {word} {}", percent(value)).unwrap();
             }
@@ -105,7 +109,8 @@ impl Names {
         }
         write!(out, ", {}", p.apportionment).unwrap();
         if p.sm_ppm.is_some() {
-            write!(out, " sm {} dram {} tensor {}", percent(p.sm_ppm), percent(p.dram_ppm), percent(p.tensor_ppm)).unwrap();
+            write!(out, " sm {} dram {} tensor {}", percent(p.sm_ppm), percent(p.dram_ppm), percent(p.tensor_ppm))
+                .unwrap();
         }
         writeln!(out, ", {}", p.hint).unwrap();
         if let Some(reason) = &p.reason {

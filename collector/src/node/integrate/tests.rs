@@ -156,10 +156,7 @@ fn a_pid_that_came_again_is_another_process() {
     meter.add(poll(55_000, 60_000, &[(4242, 40, 59_900)], &[(4242, GIB)]), &Pids::of(&[(4242, 1_000)]));
     meter.add(poll(60_000, 65_000, &[(4242, 20, 64_900)], &[(4242, GIB)]), &Pids::of(&[(4242, 6_004)]));
     let tick = meter.close(55_000, 65_000);
-    assert_eq!(shown(&tick), [
-        (known(4242, 1_000), 2_000, 5_000, 40),
-        (known(4242, 6_004), 1_000, 4_960, 20),
-    ]);
+    assert_eq!(shown(&tick), [(known(4242, 1_000), 2_000, 5_000, 40), (known(4242, 6_004), 1_000, 4_960, 20),]);
 }
 
 #[test]

@@ -167,7 +167,9 @@ impl Reader {
             uuid: self.uuid.clone(),
             model: guard(device.name())?.ok(),
             memory_bytes: guard(device.memory())?.ok().map(|m| bytes(m.total_bytes)),
-            compute_capability: guard(device.compute_capability())?.ok().map(|(major, minor)| format!("{major}.{minor}")),
+            compute_capability: guard(device.compute_capability())?
+                .ok()
+                .map(|(major, minor)| format!("{major}.{minor}")),
             driver: self.library.driver_version().ok(),
             minor: guard(device.minor())?.ok().map(i64::from),
             pci: guard(device.pci_bus_id())?.ok(),

@@ -52,9 +52,9 @@ fn impossible_rows_are_counted_by_reason_and_never_clamped() {
         row(3, 24_000, 101),
         huge,
         encoder,
-        row(6, 19_900, 10),  // not newer than what was seen
-        row(7, 31_000, 10),  // 6 s ahead
-        row(8, 23_000, 30),  // the older of two
+        row(6, 19_900, 10), // not newer than what was seen
+        row(7, 31_000, 10), // 6 s ahead
+        row(8, 23_000, 30), // the older of two
         row(8, 24_000, 40),
     ];
     let sifted = seen.sift(&rows, at(25_000));
