@@ -12,7 +12,7 @@ use gpuledger_collector::node::source::nvml::{Accounting, Looked, Nvml, Settings
 use gpuledger_collector::node::tick::version::Versions;
 use gpuledger_collector::node::tick::{CardState, CardTick, NodeFacts, Person, Rows, TickSpan, rows};
 use gpuledger_nvml_sim::control::Control;
-use gpuledger_nvml_sim::scenario::Scenario;
+use gpuledger_nvml_sim::scenario::{ClockMode, Scenario};
 use gpuledger_schema::state::SchedulerKind;
 
 /// The scenario's second 0 by the boot clock: a full minute, so that ticks and the scenario's minutes are the same.
@@ -48,7 +48,7 @@ pub(crate) struct Pids {
     pub(crate) gone_from: u32,
     /// Host pids of a namespaced pid.
     pub(crate) inner: BTreeMap<u32, Vec<u32>>,
-    now_ms: i64,
+    pub(crate) now_ms: i64,
 }
 
 impl PidMap for Pids {
@@ -105,7 +105,9 @@ impl Machine {
 
     fn start(name: &str, accounting: Accounting, pids: Pids, deadline: Duration) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/nvml-sim/scenarios");
-        let scenario = Scenario::read(&folder.join(name)).unwrap();
+        let mut scenario = Scenario::read(&folder.join(name)).unwrap();
+        // the benchmark's runs by itself elsewhere
+        scenario.clock.mode = ClockMode::Virtual;
         let folder = tempfile::tempdir().unwrap();
         let control = Control::install(folder.path(), &scenario).unwrap();
         let sim = Arc::new(Sim { control, _folder: folder });
