@@ -159,7 +159,7 @@ impl Device {
             (answer.map(|()| (bytes, written)), count)
         })?;
         let layout = layout.unwrap_or_else(|| layout_of(&bytes, count));
-        Ok(bytes.chunks_exact(layout.bytes()).take(count).map(|row| Listed::from_bytes(row)).collect())
+        Ok(bytes.chunks_exact(layout.bytes()).take(count).map(Listed::from_bytes).collect())
     }
 }
 
