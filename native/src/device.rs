@@ -144,11 +144,9 @@ impl Device {
         let version = version_of(size_of::<nvmlMemory_v2_t>(), 2);
         let mut memory = nvmlMemory_v2_t { version, total: 0, reserved: 0, free: 0, used: 0 };
         match call!(self.library, nvmlDeviceGetMemoryInfo_v2(self.handle, &mut memory)) {
-            Ok(()) => Ok(Memory {
-                total_bytes: memory.total,
-                used_bytes: memory.used,
-                reserved_bytes: Some(memory.reserved),
-            }),
+            Ok(()) => {
+                Ok(Memory { total_bytes: memory.total, used_bytes: memory.used, reserved_bytes: Some(memory.reserved) })
+            }
             Err(error) if error.has_sibling() => self.memory_v1(),
             Err(error) => Err(error),
         }

@@ -112,7 +112,8 @@ impl List {
 impl Device {
     /// Who used the device since `last_seen_us` (0: since the driver's ring begins). Nobody is an empty list.
     pub fn process_utilization(self, last_seen_us: u64) -> Result<Vec<Utilization>, Error> {
-        let empty = nvmlProcessUtilizationSample_t { pid: 0, timeStamp: 0, smUtil: 0, memUtil: 0, encUtil: 0, decUtil: 0 };
+        let empty =
+            nvmlProcessUtilizationSample_t { pid: 0, timeStamp: 0, smUtil: 0, memUtil: 0, encUtil: 0, decUtil: 0 };
         // With its own buffer the call needs no count first, so nothing can change between the two.
         let rows = with_room(UTILIZATION_ROWS, |room| {
             let mut rows = vec![empty; room];
@@ -158,7 +159,7 @@ impl Device {
             (answer.map(|()| (bytes, written)), count)
         })?;
         let layout = layout.unwrap_or_else(|| layout_of(&bytes, count));
-        Ok(bytes.chunks_exact(layout.bytes()).take(count).map(|row| Listed::from_bytes(row)).collect())
+        Ok(bytes.chunks_exact(layout.bytes()).take(count).map(Listed::from_bytes).collect())
     }
 }
 

@@ -189,7 +189,8 @@ pub fn rows(
     for card in cards {
         let at = At { node, span, card, device_id: id::device_id(&card.uuid), outside };
         match (&card.state, &card.minute) {
-            (CardState::Ok, Some(minute)) => {
+            // where nobody could list its processes, its row must not say that there were none
+            (CardState::Ok, Some(minute)) if card.used.listed.is_ok() => {
                 let processes = process::rows(&at, minute, people);
                 out.minutes.extend(device::instances(&at, minute));
                 out.minutes.push(device::card(&at, minute, processes.len() as i64));

@@ -6,13 +6,22 @@ use std::path::Path;
 
 use gpuledger_collector::node::source::nvml::Accounting;
 
-use super::machine::Machine;
+use super::machine::{Machine, Pids};
 use super::show::Names;
 
 /// Ticks of a machine as text, compared with `golden/<name>.txt`; lines of its header begin with `#`.
 fn check(name: &str, machine: &mut Machine, minutes: usize) {
     let mut names = Names::default();
-    let seen: String = (0..minutes).map(|minute| names.show(minute, &machine.tick())).collect();
+    let mut seen = String::new();
+    for minute in 0..minutes {
+        let rows = machine.tick();
+        seen.push_str(&names.show(minute, &rows));
+        for (uuid, rejects) in &machine.rejects {
+            let card = machine.uuids.iter().position(|u| u == uuid).unwrap();
+            let counts = rejects.by_reason().into_iter().filter(|r| r.1 > 0).map(|(why, n)| format!(" {why} {n}"));
+            seen.push_str(&format!("  rejected on card {card}:{}\n", counts.collect::<String>()));
+        }
+    }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden").join(format!("{name}.txt"));
     let file = std::fs::read_to_string(&path).unwrap_or_default();
     let header: String = file.lines().filter(|l| l.starts_with('#')).map(|l| format!("{l}\n")).collect();
@@ -48,10 +57,9 @@ fn impossible_rows_do_not_touch_the_possible_ones() {
 
 #[test]
 fn process_lists_name_each_process_once() {
-    let mut machine = Machine::shipped("04_lists.toml", Accounting::Read);
-    machine.pids.starts_s.insert(4405, vec![-100, 100]);
-    machine.pids.inner.insert(324, vec![4406]);
-    check("04_lists", &mut machine, 2);
+    let starts_s = [(4405, vec![-100, 100])].into();
+    let pids = Pids { starts_s, inner: [(324, vec![4406])].into(), ..Pids::default() };
+    check("04_lists", &mut Machine::with_pids("04_lists.toml", Accounting::Read, pids), 2);
 }
 
 #[test]
@@ -78,10 +86,8 @@ fn activity_over_the_minute() {
 
 #[test]
 fn accounts_of_short_processes() {
-    let mut machine = Machine::shipped("08a_accounting.toml", Accounting::Read);
-    machine.pids.starts_s.insert(4801, vec![10, 80]);
-    machine.pids.gone_from = 48_000;
-    check("08a_accounting", &mut machine, 2);
+    let pids = Pids { starts_s: [(4801, vec![10, 80])].into(), gone_from: 48_000, ..Pids::default() };
+    check("08a_accounting", &mut Machine::with_pids("08a_accounting.toml", Accounting::Read, pids), 2);
     let mut machine = Machine::shipped("08b_accounting_no_rights.toml", Accounting::Enable);
     check("08b_accounting_no_rights", &mut machine, 2);
 }
@@ -107,4 +113,19 @@ fn two_copies_know_nothing_of_each_other() {
     let mut other = Machine::shipped("12_isolation.toml", Accounting::Read);
     other.tick();
     check("12_isolation", &mut one, 1);
+}
+
+#[test]
+fn a_minute_of_eight_cards_and_64_processes_takes_few_calls() {
+    let mut machine = Machine::shipped("node8.toml", Accounting::Read);
+    machine.tick();
+    let count = |machine: &Machine| machine.nvml.library().calls().values().map(|c| c.count).sum::<u64>();
+    let before = count(&machine);
+    let rows = machine.tick();
+    assert_eq!((rows.minutes.len(), rows.processes.len()), (8, 64));
+    // a poll of a card: utilization of processes, two lists, samples of memory utilization; a minute of a card: events,
+    // MIG mode, memory, energy, five for GPM, MPS list, temperature, limits, ECC, rows, accounting mode and pids; an
+    // account of every process
+    let (polls, minute, accounts) = (8 * 12 * 4, 8 * 16, 64);
+    assert_eq!(count(&machine) - before, polls + minute + accounts);
 }

@@ -25,7 +25,7 @@ fn hung() -> (String, Option<String>, Option<i64>) {
 #[test]
 fn a_card_that_hangs_is_one_row_and_its_neighbours_have_no_gap() {
     // 09b: GPU 0's memory call hangs for 20 s at 60 s, GPU 1's utilization call for ever at 120 s
-    let mut machine = Machine::patient("09b_hang.toml", Accounting::Off, Duration::from_millis(400));
+    let mut machine = Machine::patient("09b_hang.toml", Duration::from_millis(400));
     let first = machine.tick();
     let seen = states(&machine, &first);
     assert_eq!(seen[0], hung());

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use gpuledger_collector::node::integrate::{Meter, PidMap};
 use gpuledger_collector::node::seen::{Belongs, Boot, Clock, Moment, Process, ProcessFacts};
-use gpuledger_collector::node::source::nvml::look::CardMinute;
+use gpuledger_collector::node::source::nvml::look::{CardMinute, Rejects};
 use gpuledger_collector::node::source::nvml::{Accounting, Looked, Nvml, Settings};
 use gpuledger_collector::node::tick::version::Versions;
 use gpuledger_collector::node::tick::{CardState, CardTick, NodeFacts, Person, Rows, TickSpan, rows};
 use gpuledger_nvml_sim::control::Control;
-use gpuledger_nvml_sim::scenario::Scenario;
+use gpuledger_nvml_sim::scenario::{ClockMode, Scenario};
 use gpuledger_schema::state::SchedulerKind;
 
 /// The scenario's second 0 by the boot clock: a full minute, so that ticks and the scenario's minutes are the same.
@@ -48,7 +48,7 @@ pub(crate) struct Pids {
     pub(crate) gone_from: u32,
     /// Host pids of a namespaced pid.
     pub(crate) inner: BTreeMap<u32, Vec<u32>>,
-    now_ms: i64,
+    pub(crate) now_ms: i64,
 }
 
 impl PidMap for Pids {
@@ -81,6 +81,8 @@ pub(crate) struct Machine {
     pub(crate) poll_ms: i64,
     /// UUIDs of the cards, in the scenario's order.
     pub(crate) uuids: Vec<String>,
+    /// Rejected rows of the last tick by card, where there were any.
+    pub(crate) rejects: Vec<(String, Rejects)>,
     meters: BTreeMap<String, Meter>,
     versions: Versions,
 }
@@ -88,22 +90,36 @@ pub(crate) struct Machine {
 impl Machine {
     /// The node of a scenario of the simulation's folder.
     pub(crate) fn shipped(name: &str, accounting: Accounting) -> Self {
-        Self::patient(name, accounting, Duration::from_secs(20))
+        Self::with_pids(name, accounting, Pids::default())
+    }
+
+    /// The same, on a machine with these processes.
+    pub(crate) fn with_pids(name: &str, accounting: Accounting, pids: Pids) -> Self {
+        Self::start(name, accounting, pids, Duration::from_secs(20))
     }
 
     /// The same, with a collector that waits so long for a card.
-    pub(crate) fn patient(name: &str, accounting: Accounting, deadline: Duration) -> Self {
+    pub(crate) fn patient(name: &str, deadline: Duration) -> Self {
+        Self::start(name, Accounting::Off, Pids::default(), deadline)
+    }
+
+    fn start(name: &str, accounting: Accounting, pids: Pids, deadline: Duration) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/nvml-sim/scenarios");
-        let scenario = Scenario::read(&folder.join(name)).unwrap();
+        let mut scenario = Scenario::read(&folder.join(name)).unwrap();
+        // the benchmark's runs by itself elsewhere
+        scenario.clock.mode = ClockMode::Virtual;
         let folder = tempfile::tempdir().unwrap();
         let control = Control::install(folder.path(), &scenario).unwrap();
         let sim = Arc::new(Sim { control, _folder: folder });
+        // the collector starts five seconds in: its first tick is short
+        sim.pass_ms(5_000);
         let clock: Arc<dyn Clock> = Arc::clone(&sim) as Arc<dyn Clock>;
         let settings = Settings { library: Some(sim.control.path().to_owned()), deadline, accounting };
         let nvml = Nvml::open(settings, clock).unwrap();
         let (meters, versions) = (BTreeMap::new(), Versions::default());
         let uuids = Vec::new();
-        let mut machine = Self { sim, nvml, pids: Pids::default(), poll_ms: 5_000, uuids, meters, versions };
+        let rejects = Vec::new();
+        let mut machine = Self { sim, nvml, pids, poll_ms: 5_000, uuids, rejects, meters, versions };
         // what a collector does when it starts: counters and samples get their first reading
         machine.uuids = machine.nvml.minute().into_iter().map(|l| l.uuid).collect();
         machine.poll();
@@ -133,8 +149,12 @@ impl Machine {
 
     fn rows(&mut self, span: TickSpan, looked: Vec<Looked<CardMinute>>) -> Rows {
         let mut cards = Vec::new();
+        self.rejects.clear();
         for Looked { uuid, seen, last_xid } in looked {
             let used = self.meters.entry(uuid.clone()).or_default().close(span.start.boot_ms, span.end_boot_ms);
+            if used.rejects.total() > 0 {
+                self.rejects.push((uuid.clone(), used.rejects));
+            }
             let (state, minute) = match seen {
                 Ok(minute) => (CardState::Ok, Some(minute)),
                 Err(state) => (state, None),
@@ -175,12 +195,7 @@ fn people(cards: &[CardTick]) -> BTreeMap<Process, Person> {
             read_bytes: Some(0),
             io_wait_ms: Some(0),
         }),
-        belongs: Some(Belongs {
-            hint_id: 1,
-            hint: "slurm:sim:1".to_owned(),
-            evidence: "cgroup",
-            conflict: false,
-        }),
+        belongs: Some(Belongs { hint_id: 1, hint: "slurm:sim:1".to_owned(), evidence: "cgroup", conflict: false }),
     };
     known.map(|process| (process, person(process))).collect()
 }

@@ -33,10 +33,17 @@ impl Names {
         minutes.sort_by_key(|m| self.name(m.device_id));
         for minute in minutes {
             out.push_str(&self.device(minute));
-            let mut own: Vec<_> = rows.processes.iter().filter(|p| self.is_of(p, minute)).collect();
-            own.sort_by_key(|p| (p.pid, p.start_ticks));
-            for process in own {
+            let own = rows.processes.iter().filter(|p| self.is_of(p, minute));
+            let (mut known, nobody): (Vec<_>, Vec<_>) = own.partition(|p| p.hint != "unattributed");
+            known.sort_by_key(|p| (p.pid, p.start_ticks));
+            for process in known {
                 out.push_str(&self.process(process));
+            }
+            if nobody.len() > 3 {
+                let busy: i64 = nobody.iter().filter_map(|p| p.busy_ms).sum();
+                writeln!(out, "    {} unattributed, together busy {busy} ms", nobody.len()).unwrap();
+            } else {
+                nobody.into_iter().for_each(|process| out.push_str(&self.process(process)));
             }
         }
         out
@@ -53,9 +60,13 @@ impl Names {
     fn device(&self, m: &DeviceMinuteRow) -> String {
         let mut out = format!("  {} {}", self.name(m.device_id), m.state);
         let percent = |v: i64| format!("{}.{:02}%", v / 10_000, v % 10_000 / 100);
-        for (word, value) in
-            [("util", m.gpu_util_ppm), ("mem_util", m.mem_util_ppm), ("sm", m.sm_ppm), ("dram", m.dram_ppm), ("tensor", m.tensor_ppm)]
-        {
+        for (word, value) in [
+            ("util", m.gpu_util_ppm),
+            ("mem_util", m.mem_util_ppm),
+            ("sm", m.sm_ppm),
+            ("dram", m.dram_ppm),
+            ("tensor", m.tensor_ppm),
+        ] {
             if let Some(value) = value {
                 write!(out, " {word} {}", percent(value)).unwrap();
             }
@@ -98,7 +109,8 @@ impl Names {
         }
         write!(out, ", {}", p.apportionment).unwrap();
         if p.sm_ppm.is_some() {
-            write!(out, " sm {} dram {} tensor {}", percent(p.sm_ppm), percent(p.dram_ppm), percent(p.tensor_ppm)).unwrap();
+            write!(out, " sm {} dram {} tensor {}", percent(p.sm_ppm), percent(p.dram_ppm), percent(p.tensor_ppm))
+                .unwrap();
         }
         writeln!(out, ", {}", p.hint).unwrap();
         if let Some(reason) = &p.reason {

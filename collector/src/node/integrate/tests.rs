@@ -156,10 +156,7 @@ fn a_pid_that_came_again_is_another_process() {
     meter.add(poll(55_000, 60_000, &[(4242, 40, 59_900)], &[(4242, GIB)]), &Pids::of(&[(4242, 1_000)]));
     meter.add(poll(60_000, 65_000, &[(4242, 20, 64_900)], &[(4242, GIB)]), &Pids::of(&[(4242, 6_004)]));
     let tick = meter.close(55_000, 65_000);
-    assert_eq!(shown(&tick), [
-        (known(4242, 1_000), 2_000, 5_000, 40),
-        (known(4242, 6_004), 1_000, 4_960, 20),
-    ]);
+    assert_eq!(shown(&tick), [(known(4242, 1_000), 2_000, 5_000, 40), (known(4242, 6_004), 1_000, 4_960, 20),]);
 }
 
 #[test]
@@ -217,4 +214,15 @@ fn rejects_are_counted_for_the_tick() {
     meter.add(CardPoll { rejects, ..poll(65_000, 70_000, &[], &[]) }, &Pids::default());
     assert_eq!(meter.close(60_000, 70_000).rejects.above_100, 4);
     assert_eq!(meter.close(70_000, 80_000).rejects.total(), 0);
+}
+
+#[test]
+fn a_tick_in_which_nobody_looked_does_not_say_that_nobody_was_there() {
+    let mut meter = Meter::default();
+    assert_eq!(meter.close(60_000, 120_000).listed, Err(Absent::Failed("not polled".to_owned())));
+    let unlisted = Place { instance: None, processes: Err(Absent::NotPermitted) };
+    meter.add(CardPoll { places: vec![unlisted], ..poll(120_000, 125_000, &[], &[]) }, &Pids::default());
+    assert_eq!(meter.close(120_000, 125_000).listed, Err(Absent::NotPermitted));
+    meter.add(poll(125_000, 130_000, &[], &[]), &Pids::default());
+    assert_eq!(meter.close(125_000, 130_000).listed, Ok(()));
 }

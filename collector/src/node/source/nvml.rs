@@ -225,7 +225,11 @@ impl Nvml {
                 Err(_) => card.retry = card.retry.take().map(|r| r.longer(now_ms)),
             }
             // it is looked at from the next time on
-            return Err(if card.retry.is_some() { card.state.clone() } else { CardState::Error("found again".to_owned()) });
+            return Err(if card.retry.is_some() {
+                card.state.clone()
+            } else {
+                CardState::Error("found again".to_owned())
+            });
         }
         match read(answer) {
             Some(Ok(seen)) => {

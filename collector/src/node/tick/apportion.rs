@@ -33,10 +33,9 @@ pub(super) type Parts = [Measure<i64>; 3];
 /// The part of each of `busy`'s processes in a device's activity.
 pub(super) fn apportion(device: &Parts, busy: &[Measure<i64>]) -> Vec<(Method, Parts)> {
     let Some(method) = method(device, busy) else {
-        let why = device.iter().find_map(|p| p.as_ref().err()).cloned();
-        let why = why.filter(|_| device.iter().all(Result::is_err));
-        let none = why.unwrap_or_else(|| Absent::Failed("no basis to split".to_owned()));
-        return busy.iter().map(|_| (Method::None, [Err(none.clone()), Err(none.clone()), Err(none.clone())])).collect();
+        // what the device does not have keeps its reason; what it has cannot be handed out
+        let none = device.clone().map(|part| part.and_then(|_| Err(Absent::Failed("no basis to split".to_owned()))));
+        return busy.iter().map(|_| (Method::None, none.clone())).collect();
     };
     let total: i64 = busy.iter().flatten().sum();
     let share = |part: i64, own: i64| match method {
@@ -92,7 +91,7 @@ mod tests {
     fn without_a_basis_nothing_is_handed_out() {
         let no_basis = Absent::Failed("no basis to split".to_owned());
         let unknown = apportion(&[Ok(500_000), GONE, GONE], &[Ok(10), Err(Absent::Rejected)]);
-        assert_eq!(unknown[0], (Method::None, [Err(no_basis.clone()), Err(no_basis.clone()), Err(no_basis.clone())]));
+        assert_eq!(unknown[0], (Method::None, [Err(no_basis), GONE, GONE]));
         let idle = apportion(&[Ok(500_000), GONE, GONE], &[Ok(0), Ok(0)]);
         assert_eq!(idle[1].0, Method::None, "activity of nobody");
         let silent = apportion(&[Ok(0), GONE, GONE], &[Ok(0), Ok(0)]);

@@ -69,7 +69,10 @@ pub(super) fn unreadable(at: &At<'_>) -> DeviceMinuteRow {
         CardState::Hung => (DeviceState::Error, Absent::Hung.to_string()),
         CardState::NotPermitted => (DeviceState::NotPermitted, Absent::NotPermitted.to_string()),
         CardState::Error(why) => (DeviceState::Error, why.clone()),
-        CardState::Ok => (DeviceState::Error, "not looked at".to_owned()),
+        CardState::Ok => match &at.card.used.listed {
+            Err(why) => (DeviceState::Error, format!("processes not listed: {why}")),
+            Ok(()) => (DeviceState::Error, "not looked at".to_owned()),
+        },
     };
     DeviceMinuteRow { reason: Some(reason), xid: at.card.last_xid, ..blank(at, at.device_id, state) }
 }

@@ -159,14 +159,17 @@ fn row(
     let mut why = Reasons::default();
     let Draft { key, used, estimated, method, parts: [sm, dram, tensor] } = draft;
     let mem_peak_source = peak.as_ref().ok().map(|p| p.1.to_owned());
+    let busy_ms = why.take("busy_ms", used.busy_ms);
+    let peak_ppm = why.take("peak_ppm", used.peak_ppm);
+    let mem_peak_bytes = why.take("mem_peak_bytes", peak.map(|p| p.0));
     let sm_ppm = why.take("sm_ppm", sm);
     let row = ProcessMinuteRow {
         instance_id: key.instance.as_deref().map(id::device_id),
         pid: i64::from(key.who.pid()),
-        busy_ms: why.take("busy_ms", used.busy_ms),
+        busy_ms,
         covered_ms: used.covered_ms,
-        peak_ppm: why.take("peak_ppm", used.peak_ppm),
-        mem_peak_bytes: why.take("mem_peak_bytes", peak.map(|p| p.0)),
+        peak_ppm,
+        mem_peak_bytes,
         mem_peak_source,
         sm_ppm,
         dram_ppm: why.take("dram_ppm", dram),

@@ -73,6 +73,7 @@ fn used(list: &[(Who, Measure<i64>)]) -> CardUse {
     });
     CardUse {
         covered_ms: 60_000,
+        listed: Ok(()),
         rates: RatesPpm { gpu_ppm: Ok(420_000), memory_ppm: Ok(110_000) },
         processes: processes.collect(),
         rejects: Rejects::default(),
@@ -100,12 +101,7 @@ fn people(pids: &[u32]) -> BTreeMap<Process, Person> {
             read_bytes: None,
             io_wait_ms: Some(0),
         }),
-        belongs: Some(Belongs {
-            hint_id: 5,
-            hint: "slurm:alpha:5".to_owned(),
-            evidence: "cgroup",
-            conflict: false,
-        }),
+        belongs: Some(Belongs { hint_id: 5, hint: "slurm:alpha:5".to_owned(), evidence: "cgroup", conflict: false }),
     };
     pids.iter().map(|pid| (process(*pid), person(*pid))).collect()
 }
@@ -135,11 +131,15 @@ fn time_between_two_ticks_is_told_with_how_much_of_it_was_suspended() {
 
 #[test]
 fn a_process_alone_has_the_cards_activity_and_a_row_with_everything() {
-    let cards = [card("GPU-0", used(&[(Who::Known(process(11)), Ok(25_200))]), Ok(activity(430_000, 388_100, 250_900, 0)))];
+    let cards =
+        [card("GPU-0", used(&[(Who::Known(process(11)), Ok(25_200))]), Ok(activity(430_000, 388_100, 250_900, 0)))];
     let out = rows_of(&cards, &people(&[11]), &[]);
     let device = &out.minutes[0];
     assert_eq!((device.seq, device.tick_ms, device.mono_ms, device.dur_ms), (1, OFFSET_MS + 60_000, 60_000, 60_000));
-    assert_eq!((device.gpu_util_ppm, device.mem_util_ppm, device.sm_ppm), (Some(430_000), Some(110_000), Some(388_100)));
+    assert_eq!(
+        (device.gpu_util_ppm, device.mem_util_ppm, device.sm_ppm),
+        (Some(430_000), Some(110_000), Some(388_100))
+    );
     assert_eq!((device.process_count, device.state.as_str(), &device.reason), (1, "ok", &None));
     assert_eq!(device.activity_source.as_deref(), Some("gpm"));
     let row = &out.processes[0];
@@ -155,7 +155,8 @@ fn a_process_alone_has_the_cards_activity_and_a_row_with_everything() {
 
 #[test]
 fn processes_that_share_a_card_share_its_activity_and_never_exceed_it() {
-    let list = [(Who::Known(process(11)), Ok(20_000)), (Who::Known(process(12)), Ok(10_000)), (Who::Unknown(13), Ok(1_000))];
+    let list =
+        [(Who::Known(process(11)), Ok(20_000)), (Who::Known(process(12)), Ok(10_000)), (Who::Unknown(13), Ok(1_000))];
     let cards = [card("GPU-0", used(&list), Ok(activity(520_000, 500_000, 100_000, 0)))];
     let out = rows_of(&cards, &people(&[11, 12]), &[]);
     // 20/31, 10/31 and 1/31 of 500 000: 322 580, 161 290, 16 129
@@ -174,8 +175,7 @@ fn processes_that_share_a_card_share_its_activity_and_never_exceed_it() {
 #[test]
 fn eight_cards_of_which_one_is_idle_are_eight_rows() {
     // C02: NotFound is an empty list and no error
-    let cards: Vec<CardTick> =
-        (0..8).map(|i| card(&format!("GPU-{i}"), used(&[]), Ok(activity(0, 0, 0, 0)))).collect();
+    let cards: Vec<CardTick> = (0..8).map(|i| card(&format!("GPU-{i}"), used(&[]), Ok(activity(0, 0, 0, 0)))).collect();
     let out = rows_of(&cards, &BTreeMap::new(), &[]);
     assert_eq!((out.minutes.len(), out.processes.len()), (8, 0));
     assert!(out.minutes.iter().all(|m| m.state == "ok" && m.gpu_util_ppm == Some(0) && m.reason.is_none()));
@@ -211,6 +211,14 @@ fn states_of_cards_that_could_not_be_read() {
     assert_eq!(state(CardState::NotPermitted), words("not_permitted", "not permitted"));
     assert_eq!(state(CardState::Error("x: 999 (unknown error)".to_owned())), words("error", "x: 999 (unknown error)"));
     assert_eq!(state(CardState::Ok), words("error", "not looked at"), "a minute that never came is no health");
+}
+
+#[test]
+fn a_card_whose_processes_nobody_listed_is_not_an_empty_card() {
+    let mut card = card("GPU-0", used(&[]), Ok(activity(0, 0, 0, 0)));
+    card.used.listed = Err(Absent::NotPermitted);
+    let row = rows_of(&[card], &BTreeMap::new(), &[]).minutes.remove(0);
+    assert_eq!((row.state.as_str(), row.reason.as_deref()), ("error", Some("processes not listed: not permitted")));
 }
 
 /// A card cut into a 3g and a 1g instance, with processes in them.
@@ -263,7 +271,7 @@ fn an_a100_in_mig_mode_is_not_measured_and_never_zero() {
     assert_eq!(row.mem_peak_bytes, Some(GIB));
     assert_eq!((row.device_id, row.instance_id), (parent.device_id, Some(id::device_id("MIG-a"))));
     let reason = row.reason.as_deref().unwrap();
-    assert!(reason.starts_with("not supported: sm_ppm, busy_ms, dram_ppm, tensor_ppm; MIG: peak_ppm"), "{reason}");
+    assert!(reason.starts_with("not supported: busy_ms, sm_ppm, dram_ppm, tensor_ppm; MIG: peak_ppm"), "{reason}");
 }
 
 #[test]

@@ -167,7 +167,9 @@ impl Reader {
             uuid: self.uuid.clone(),
             model: guard(device.name())?.ok(),
             memory_bytes: guard(device.memory())?.ok().map(|m| bytes(m.total_bytes)),
-            compute_capability: guard(device.compute_capability())?.ok().map(|(major, minor)| format!("{major}.{minor}")),
+            compute_capability: guard(device.compute_capability())?
+                .ok()
+                .map(|(major, minor)| format!("{major}.{minor}")),
             driver: self.library.driver_version().ok(),
             minor: guard(device.minor())?.ok().map(i64::from),
             pci: guard(device.pci_bus_id())?.ok(),
@@ -206,6 +208,7 @@ impl Reader {
                 Ok(rows) => {
                     let sifted = self.last_seen.sift(&rows, now);
                     (poll.rejects, poll.average_ms) = (sifted.rejects, sifted.average_ms);
+                    poll.from_boot_ms = sifted.from_boot_ms(from_boot_ms, now);
                     Ok(sifted.uses)
                 }
                 Err(why) => Err(why),

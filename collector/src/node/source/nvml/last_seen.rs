@@ -17,6 +17,8 @@ pub const RING_MS: i64 = 10_000;
 const FUTURE_US: u64 = 5_000_000;
 /// How far the newest row seen may lie ahead before the wall clock must have been put back.
 const STEP_US: u64 = 1_000_000;
+/// How much later than the poll that found it a row may have been written, by clocks read one after the other.
+const SKEW_MS: i64 = 500;
 /// A row may be a little older than the ring is long: its samples are not exactly 139 ms apart.
 const OLDEST_US: u64 = 11_000_000;
 
@@ -78,8 +80,22 @@ impl LastSeen {
         if let Some(newest_us) = uses.iter().map(|u| u.at_us).max() {
             self.us = Some(newest_us);
             self.boot_ms = boot_ms_of(newest_us, now);
+        } else if self.us.is_none() {
+            // the whole ring is silent: a little before now is as good a beginning, and a sample that is being written
+            // is not missed
+            self.us = Some(now_us.saturating_sub(STEP_US));
+            self.boot_ms = now.boot_ms - (STEP_US / 1_000) as i64;
         }
         Sifted { uses, rejects, average_ms }
+    }
+}
+
+impl Sifted {
+    /// Start of the time that these rows speak of, of a window from `from_ms` to `now`: after a step of the wall clock
+    /// they are means of the last second only.
+    pub fn from_boot_ms(&self, from_ms: i64, now: Moment) -> i64 {
+        let reached_ms = now.boot_ms - self.average_ms;
+        if reached_ms > from_ms + SKEW_MS { reached_ms } else { from_ms }
     }
 }
 

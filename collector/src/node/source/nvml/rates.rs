@@ -22,11 +22,8 @@ impl Rates {
     /// Utilization since the reading before; that of the engine only where it is wanted.
     pub(super) fn read(&mut self, device: Device, now: Moment, gpu: bool) -> Result<RatesPpm, Error> {
         let memory_ppm = since(device, Sampling::Memory, &mut self.memory_seen_us, now)?;
-        let gpu_ppm = if gpu {
-            since(device, Sampling::Gpu, &mut self.gpu_seen_us, now)?
-        } else {
-            Err(Absent::NoEarlier)
-        };
+        let gpu_ppm =
+            if gpu { since(device, Sampling::Gpu, &mut self.gpu_seen_us, now)? } else { Err(Absent::NoEarlier) };
         if memory_ppm == Err(Absent::NotSupported) || gpu_ppm == Err(Absent::NotSupported) {
             return spot(device);
         }

@@ -22,10 +22,8 @@ impl Xids {
     /// The last Xid since the reading before, if there was one.
     pub(super) fn read(&mut self, device: Device, now: Moment) -> Measure<Option<i64>> {
         if self.set.is_none() {
-            if let Some((why, pause)) = &self.failed {
-                if !pause.is_due(now.boot_ms) {
-                    return Err(why.clone());
-                }
+            if let Some((why, _)) = self.failed.as_ref().filter(|(_, pause)| !pause.is_due(now.boot_ms)) {
+                return Err(why.clone());
             }
             match EventSet::of(device, XID | DOUBLE_BIT) {
                 Ok(set) => self.set = Some(set),

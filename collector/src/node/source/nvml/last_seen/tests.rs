@@ -52,9 +52,9 @@ fn impossible_rows_are_counted_by_reason_and_never_clamped() {
         row(3, 24_000, 101),
         huge,
         encoder,
-        row(6, 19_900, 10),  // not newer than what was seen
-        row(7, 31_000, 10),  // 6 s ahead
-        row(8, 23_000, 30),  // the older of two
+        row(6, 19_900, 10), // not newer than what was seen
+        row(7, 31_000, 10), // 6 s ahead
+        row(8, 23_000, 30), // the older of two
         row(8, 24_000, 40),
     ];
     let sifted = seen.sift(&rows, at(25_000));
@@ -71,6 +71,15 @@ fn without_a_row_seen_before_a_row_older_than_the_ring_is_stale() {
 }
 
 #[test]
+fn a_first_silence_is_a_beginning() {
+    let mut seen = LastSeen::default();
+    seen.sift(&[], at(20_000));
+    assert_eq!(seen.ask(at(25_000)), us(19_000));
+    // 5 s, and the second before that was silent
+    assert_eq!(seen.sift(&[row(1, 24_900, 50)], at(25_000)).average_ms, 6_000);
+}
+
+#[test]
 fn a_wall_clock_put_back_does_not_stop_the_reading() {
     let mut seen = LastSeen::default();
     seen.sift(&[row(1, 100_000, 50)], at(100_000));
@@ -81,5 +90,6 @@ fn a_wall_clock_put_back_does_not_stop_the_reading() {
     let fresh = Utilization { at_us: after.wall_ms as u64 * 1_000 - 100_000, ..row(1, 0, 50) };
     let sifted = seen.sift(&[fresh], after);
     assert_eq!(sifted.uses.len(), 1);
+    assert_eq!(sifted.from_boot_ms(100_000, after), 104_000, "only the last second is covered");
     assert_eq!(seen.ask(after), fresh.at_us);
 }
