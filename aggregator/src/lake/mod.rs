@@ -106,7 +106,8 @@ impl Lake {
         };
         let Some(folder) = folder else { return Err(fail("not a location".into())) };
         if create {
-            make_folder(&folder).map_err(|e| fail(Box::new(e)))?;
+            // collectors put segments into an inbox that is there: one that is not may be a lake that is not mounted
+            make_folder(&folder.join(path::INBOX)).map_err(|e| fail(Box::new(e)))?;
         }
         let folder = folder.canonicalize().map_err(|e| fail(Box::new(e)))?;
         let root = Url::from_directory_path(&folder).map_err(|()| fail("not an absolute folder".into()))?;

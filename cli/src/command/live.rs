@@ -75,12 +75,12 @@ pub(super) async fn run(place: &Place, asked: &Demo, named: bool) -> anyhow::Res
         taken.rows
     );
     for by in [&[Dimension::Device][..], &[Dimension::Job, Dimension::User, Dimension::Device]] {
-        let ask = Ask { window, zone, by: by.to_vec(), step: None, currency: None };
+        let ask = Ask { window, zone, by: by.to_vec(), step: None, currency: "XXX".parse()? };
         out.push_str(&String::from_utf8_lossy(&report::render(&report::usage(&reader, &ask).await?, Format::Table)?));
         out.push('\n');
     }
     let findings = check::check(&reader, zone).await?;
-    let shown: Vec<_> = findings.iter().filter(|f| SHOWN.contains(&f.id)).collect();
+    let shown: Vec<_> = findings.iter().filter(|f| SHOWN.contains(&f.id.as_str())).collect();
     for f in &shown {
         let _ = writeln!(out, "{:<7} {:<9} {}", f.id, if f.violated { "VIOLATED" } else { "ok" }, f.says);
     }

@@ -87,7 +87,9 @@ impl Watch {
             Scheduler::Kubernetes => (attribute::Scheduler::Kubernetes, SchedulerKind::Kubernetes),
             Scheduler::None => (attribute::Scheduler::None, SchedulerKind::None),
         };
-        let nvml = Nvml::open(settings, Arc::clone(&clock)).map_err(WatchError::Nvml)?;
+        let mut nvml = Nvml::open(settings, Arc::clone(&clock)).map_err(WatchError::Nvml)?;
+        // the first look has nothing to compare with: it is what the first tick starts from
+        nvml.minute();
         nvml.unnamed().iter().for_each(|why| tracing::error!("a card cannot be named, and has no rows: {why}"));
         let exporter = Exporter::start(config, Arc::clone(&clock), Arc::clone(&metrics)).map_err(WatchError::Exporter)?;
         Ok(Self {

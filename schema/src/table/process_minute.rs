@@ -11,7 +11,7 @@ super::table! {
         tick_ms: i64, Instant, "start of the tick by the wall clock";
         hint_id: i64, Id, "id of cluster and job id, pod UID, or boot, session leader and its start";
         hint: String, None, "the same in words, e.g. slurm:alpha:4711";
-        evidence: String, None, "what the hint was read from: cgroup, kubelet, environ or session";
+        evidence: String, None, "what the hint was read from: cgroup, kubelet, slurm, environ, session, or none where the process was never seen alive";
         pid: i64, Count, "process id on the host";
         start_ticks: i64, Count, "start of the process in clock ticks since boot";
         user: String, None, "user name, or uid:<number> where it cannot be resolved";
