@@ -15,10 +15,6 @@ use clap::Parser;
 use crate::args::Args;
 use crate::outcome::Outcome;
 
-/// Planning and small batches allocate much: this one takes a tenth off a build of the ledger.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,

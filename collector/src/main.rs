@@ -7,9 +7,11 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 
+use gpuledger_collector::node::clock::KernelClock;
 use gpuledger_collector::node::command::{calibrate, doctor, node, once};
 use gpuledger_collector::node::config::{ConfigError, NodeConfig};
-use gpuledger_collector::node::doctor::from_smi;
+use gpuledger_collector::node::doctor::{from_nvml, from_smi};
+use gpuledger_collector::node::seen::Clock;
 use gpuledger_collector::node::doctor::gather::Asked;
 
 use crate::args::{Args, Command};
@@ -48,7 +50,7 @@ fn run(args: Args) -> anyhow::Result<u8> {
             Command::Once(form) => Ok(printed(&once::run(&config, form.into()).await?)),
             Command::Calibrate(what) => Ok(printed(&calibrate::run(&config, &what.into()).await?)),
             Command::Doctor => {
-                let (page, code) = doctor::run(&config, asked()).await;
+                let (page, code) = doctor::run(&config, asked(&config)).await;
                 printed(&page);
                 Ok(code)
             }
@@ -56,9 +58,16 @@ fn run(args: Args) -> anyhow::Result<u8> {
     })
 }
 
-/// What the driver says through `nvidia-smi`; the native clock and the disk are not asked, and nothing is claimed.
-fn asked() -> Asked {
-    Asked { driver: from_smi::ask(), clock_synchronised: None, spool_free_bytes: None }
+/// What the driver's library, the kernel's clock and the disk say. Where the library cannot be loaded, `nvidia-smi` may know
+/// what this process may not.
+fn asked(config: &NodeConfig) -> Asked {
+    let driver = from_nvml::ask(&config.nvml_path)
+        .or_else(|why| from_smi::ask().map_err(|also| format!("{why}; and through nvidia-smi: {also}")));
+    Asked {
+        driver,
+        clock_synchronised: Some(KernelClock.now().synchronised),
+        spool_free_bytes: gpuledger_native::disk::free_bytes(&config.spool),
+    }
 }
 
 /// The name of this node: as typed, else from the configuration, else the kernel's.

@@ -8,6 +8,7 @@
 pub mod accounting;
 pub mod clock;
 pub mod device;
+pub mod disk;
 pub mod error;
 pub mod event;
 pub mod gpm;

@@ -1,6 +1,6 @@
 //! What is new: rows whose key and content are there already are duplicates; a key with other content is a conflict.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::collections::hash_map::Entry;
 use std::hash::BuildHasher;
 
@@ -86,15 +86,37 @@ impl Known {
         Ok(known)
     }
 
+    fn key(&self, key: &[u8]) -> u128 {
+        let [high, low] = self.seeds.each_ref().map(|seed| u128::from(seed.hash_one(key)));
+        high << 64 | low
+    }
+
     fn hashes(&self, rows: &Rows, i: usize) -> (u128, u64) {
-        let key = rows.keys.row(i);
-        let [high, low] = self.seeds.each_ref().map(|seed| u128::from(seed.hash_one(key.data())));
-        (high << 64 | low, self.seeds[0].hash_one(rows.contents.row(i).data()))
+        (self.key(rows.keys.row(i).data()), self.seeds[0].hash_one(rows.contents.row(i).data()))
+    }
+
+    /// Whether no key comes twice, neither in the new rows nor in what is there: contents need not be looked at then.
+    fn all_new(&self, spec: &Table, batches: &[(String, RecordBatch)]) -> Result<bool, ArrowError> {
+        if !self.rows.is_empty() {
+            return Ok(false);
+        }
+        let mut seen = HashSet::with_hasher(RandomState::default());
+        for (_, batch) in batches {
+            let keys = rows_of(spec, batch, spec.key)?;
+            if !keys.iter().all(|key| seen.insert(self.key(key.data()))) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Sorts new rows into fresh, duplicate and in conflict. Order of the segments: by their names.
     pub(super) fn fresh(mut self, spec: &Table, batches: Vec<(String, RecordBatch)>) -> Result<Fresh, ArrowError> {
         let mut out = Fresh::default();
+        if self.all_new(spec, &batches)? {
+            out.rows = batches.into_iter().map(|(_, batch)| batch).filter(|b| b.num_rows() > 0).collect();
+            return Ok(out);
+        }
         for (source, batch) in batches {
             let rows = split(spec, &batch)?;
             let mut keep = Vec::with_capacity(batch.num_rows());
@@ -138,6 +160,39 @@ fn show(batch: &RecordBatch, row: usize) -> Result<String, ArrowError> {
         parts.push(format!("{}={}", field.name(), ArrayFormatter::try_new(column, &options)?.value(row)));
     }
     Ok(parts.join(" "))
+}
+
+/// Numbers of ticks, the ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seqs {
+    from: i64,
+    to: i64,
+}
+
+impl Seqs {
+    /// Whether a number may be in both.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        self.from <= other.to && other.from <= self.to
+    }
+}
+
+/// The ticks of each boot in minute rows.
+pub(super) fn boots<'a>(rows: impl Iterator<Item = &'a RecordBatch>) -> HashMap<i64, Seqs> {
+    let mut out: HashMap<i64, Seqs> = HashMap::new();
+    for batch in rows {
+        let of = |name: &str| batch.column_by_name(name).and_then(|c| c.as_primitive_opt::<Int64Type>());
+        let (Some(boots), Some(seqs)) = (of("boot_id"), of("seq")) else { continue };
+        for (boot, seq) in boots.values().iter().zip(seqs.values()) {
+            let known = out.entry(*boot).or_insert(Seqs { from: *seq, to: *seq });
+            (known.from, known.to) = (known.from.min(*seq), known.to.max(*seq));
+        }
+    }
+    out
+}
+
+/// The condition that picks rows of those boots.
+pub(super) fn of_boots<'a>(boots: impl Iterator<Item = &'a i64>) -> Expr {
+    col("boot_id").in_list(boots.map(|b| lit(*b)).collect(), false)
 }
 
 /// Least and greatest tick of the new rows.

@@ -149,16 +149,25 @@ async fn bill(place: &Place, lake: &Lake, reader: &Reader, fleet: &Fleet, gpus: 
         let _ = write!(out, "{title}\n{}\n{}\n", "=".repeat(title.len()), String::from_utf8_lossy(body));
     };
     let table = |r: &report::Report| report::render(r, Format::Table);
-    let by_team = report::charge(reader, &ask(&[Dimension::Team])?).await?;
+    // side by side, each with a reader of its own: a report keeps its steps in its session
+    let (by_team, by_type) = (ask(&[Dimension::Team])?, ask(&[Dimension::TaskType])?);
+    let (clusters, gaps) = (ask(&[Dimension::Cluster])?, ask(&[Dimension::Job, Dimension::Team, Dimension::User])?);
+    let r = reader.with_partitions(1).await?;
+    let findings = tokio::spawn(async move { check::check(&r, ZONE).await });
+    let r = reader.with_partitions(1).await?;
+    let by_team = tokio::spawn(async move { report::charge(&r, &by_team).await });
+    let r = reader.with_partitions(1).await?;
+    let by_type = tokio::spawn(async move { report::charge(&r, &by_type).await });
+    let r = reader.with_partitions(1).await?;
+    let usage = tokio::spawn(async move { report::usage(&r, &clusters).await });
+    let r = reader.with_partitions(1).await?;
+    let gaps = tokio::spawn(async move { report::gaps(&r, &gaps, Some(TOP_GAPS)).await });
+    let (by_team, by_type) = (by_team.await??, by_type.await??);
     section("Statement by team", &table(&by_team.report)?);
-    let by_type = report::charge(reader, &ask(&[Dimension::TaskType])?).await?;
     section("Statement by task type", &table(&by_type.report)?);
-    let usage = report::usage(reader, &ask(&[Dimension::Cluster])?).await?;
-    section("Conservation: six classes are the capacity", &table(&usage)?);
-    let gaps = report::gaps(reader, &ask(&[Dimension::Job, Dimension::Team, Dimension::User])?, Some(TOP_GAPS)).await?;
-    section("Top gaps between asked and used", &table(&gaps)?);
-    let findings = check::check(reader, ZONE).await?;
-    section("Checks", check_lines(&findings).as_bytes());
+    section("Conservation: six classes are the capacity", &table(&usage.await??)?);
+    section("Top gaps between asked and used", &table(&gaps.await??)?);
+    section("Checks", check_lines(&findings.await??).as_bytes());
     if by_team.charged != by_type.charged || by_team.fleet != by_type.fleet || !adds_up(&by_team) {
         anyhow::bail!("the statements do not add up to the same total");
     }

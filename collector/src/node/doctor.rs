@@ -3,6 +3,7 @@
 //! Every fact may be unknown; an unknown fact is a finding of its own, never good news.
 
 pub mod facts;
+pub mod from_nvml;
 pub mod from_smi;
 pub mod gather;
 mod rule;
