@@ -30,6 +30,7 @@ const SQL_IN_STRINGS: &[(&str, &str)] = &[
     ("cli/src/command/demo.rs", "a command for the reader to try"),
     ("cli/src/command/explain.rs", "a command for the reader to try"),
     ("cli/src/command/import.rs", "a command for the reader to try"),
+    ("cli/src/command/live.rs", "a command for the reader to try"),
 ];
 
 /// Which of our crates a crate may use: the arrows of ARCHITECTURE.md, and no others.

@@ -62,7 +62,12 @@ impl Place {
         Ok(folder.join("control.sqlite"))
     }
 
+    /// The control file for writing; the folder that the configuration names for it is made where it is absent.
+    #[allow(clippy::disallowed_methods, reason = "a data folder is made with the lake; this one is beside a lake elsewhere")]
     pub(crate) fn control_to_write(&self, lake: &Lake) -> anyhow::Result<Control> {
+        if let Some(dir) = &self.config.control_dir {
+            std::fs::create_dir_all(dir).with_context(|| format!("cannot make `{dir}` (control_dir)"))?;
+        }
         Ok(Control::open(&self.control_path(lake)?)?)
     }
 

@@ -86,12 +86,21 @@ impl Device {
     }
 }
 
-/// Metrics between two samples of the same device, each with its own answer: percent, and NaN occurs.
+/// What a percentage may reach by rounding.
+const HIGHEST_PERCENT: f64 = 100.5;
+
+/// A percentage as parts per million; none for what cannot be one: it is rejected, not bent.
+fn ppm(percent: f64) -> Option<i64> {
+    (0.0..=HIGHEST_PERCENT).contains(&percent).then(|| ((percent * 10_000.0).round() as i64).min(1_000_000))
+}
+
+/// Metrics between two samples of the same device, each with its own answer: parts per million, none where the driver gave
+/// what cannot be a percentage (NaN occurs).
 pub fn metrics<const N: usize>(
     from: &GpmSample,
     to: &GpmSample,
     wanted: [Metric; N],
-) -> Result<[Result<f64, Error>; N], Error> {
+) -> Result<[Result<Option<i64>, Error>; N], Error> {
     // SAFETY: numbers, pointers and unions of them, for which zeroes are valid.
     let mut request: Box<nvmlGpmMetricsGet_t> = Box::new(unsafe { std::mem::zeroed() });
     request.version = VERSION;
@@ -104,8 +113,23 @@ pub fn metrics<const N: usize>(
     }
     call!(to.library, nvmlGpmMetricsGet(&mut *request))?;
     Ok(std::array::from_fn(|at| match request.metrics.get(at) {
-        Some(entry) if entry.nvmlReturn == 0 => Ok(entry.value),
+        Some(entry) if entry.nvmlReturn == 0 => Ok(ppm(entry.value)),
         Some(entry) => Err(Error::Refused { call: "nvmlGpmMetricsGet", code: Code(entry.nvmlReturn) }),
         None => Err(Error::Missing { call: "nvmlGpmMetricsGet" }),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_can_be_a_percentage_is_one() {
+        assert_eq!(ppm(0.0), Some(0));
+        assert_eq!(ppm(61.337_8), Some(613_378));
+        assert_eq!(ppm(100.4), Some(1_000_000));
+        for impossible in [100.6, -0.1, 2_619.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(ppm(impossible), None, "{impossible}");
+        }
+    }
 }

@@ -65,7 +65,11 @@ impl Lake {
     /// The newest version of a table; `None` where it was never made.
     pub async fn table(&self, name: &str) -> Result<Option<DeltaTable>, LakeError> {
         // a folder that is not there is no fault of its table, but the library's error does not tell them apart
-        if self.folder().is_some_and(|f| !f.join(path::table(name)).exists()) {
+        let there = match self.folder() {
+            Some(folder) => folder.join(path::table(name)).exists(),
+            None => !self.list(&format!("{}/_delta_log", path::table(name))).await?.is_empty(),
+        };
+        if !there {
             return Ok(None);
         }
         match self.builder(name).await?.load().await {

@@ -46,6 +46,10 @@ pub(super) async fn run(place: &Place, asked: &Demo, named: bool) -> anyhow::Res
         children.push(child);
     }
     let config = configuration(&folder, &simulated.library)?;
+    let global = Global { data: Some(data.clone()), config: None, format: "table".to_owned(), cut: None };
+    let place = Place::of(&global)?;
+    // the inbox must be there: a collector makes no lake
+    let lake = place.lake_to_write()?;
     let seconds = asked.seconds;
     eprintln!("recording {} real processes on a simulated driver for {seconds} s ...", CHILDREN.len());
     let from_ms = clock::now_ms();
@@ -53,9 +57,6 @@ pub(super) async fn run(place: &Place, asked: &Demo, named: bool) -> anyhow::Res
     let to_ms = clock::now_ms();
     drop(children);
 
-    let global = Global { data: Some(data.clone()), config: None, format: "table".to_owned(), cut: None };
-    let place = Place::of(&global)?;
-    let lake = place.lake_to_write()?;
     let lock = lake.lock()?;
     let taken = place::take_in(&lake).await?;
     if let Some(first) = taken.quarantined.first() {
@@ -76,7 +77,10 @@ pub(super) async fn run(place: &Place, asked: &Demo, named: bool) -> anyhow::Res
     );
     for by in [&[Dimension::Device][..], &[Dimension::Job, Dimension::User, Dimension::Device]] {
         let ask = Ask { window, zone, by: by.to_vec(), step: None, currency: "XXX".parse()? };
-        out.push_str(&String::from_utf8_lossy(&report::render(&report::usage(&reader, &ask).await?, Format::Table)?));
+        let mut usage = report::usage(&reader, &ask).await?;
+        // two minutes are a few hundredths of an hour
+        usage.table_decimals = 4;
+        out.push_str(&String::from_utf8_lossy(&report::render(&usage, Format::Table)?));
         out.push('\n');
     }
     let findings = check::check(&reader, zone).await?;

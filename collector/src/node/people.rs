@@ -59,7 +59,7 @@ impl People {
                 process: known.job(process, self.ticks_per_second),
             };
             let belongs = attribute::belongs(site, &look.witness, &records, &self.runs);
-            out.insert(process, Person { facts: Some(look.facts), belongs: Some(belongs) });
+            out.insert(process, Person { facts: Some(look.facts), belongs: Some(belongs), absent: look.absent });
         }
         proc.end_tick();
         self.inner.get_mut().clone_from(&pids::PidMap::default());

@@ -13,7 +13,7 @@ use gpuledger_schema::window::day_of;
 
 use self::version::Versions;
 use super::integrate::CardUse;
-use super::seen::{Belongs, Boot, Measure, Moment, Process, ProcessFacts, TICK_MS};
+use super::seen::{Absent, Belongs, Boot, Measure, Moment, Process, ProcessFacts, TICK_MS};
 use super::source::nvml::last_seen::RING_MS;
 use super::source::nvml::look::{Activity, CardMinute};
 
@@ -152,6 +152,8 @@ pub struct Person {
     pub facts: Option<ProcessFacts>,
     /// Whom it may belong to.
     pub belongs: Option<Belongs>,
+    /// Why facts are absent, by the columns they would stand in.
+    pub absent: Vec<(&'static str, Absent)>,
 }
 
 /// Activity that another program measured, for cards whose driver gives none.

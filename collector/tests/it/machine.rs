@@ -196,6 +196,7 @@ fn people(cards: &[CardTick]) -> BTreeMap<Process, Person> {
             io_wait_ms: Some(0),
         }),
         belongs: Some(Belongs { hint_id: 1, hint: "slurm:sim:1".to_owned(), evidence: "cgroup", conflict: false }),
+        absent: Vec::new(),
     };
     known.map(|process| (process, person(process))).collect()
 }

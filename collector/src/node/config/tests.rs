@@ -46,6 +46,9 @@ fn the_example_names_every_key_once_and_each_can_be_uncommented() {
     // What has no default aside, the values shown are the defaults.
     let shown = NodeConfig {
         node: None,
+        queue: None,
+        interconnect: None,
+        slurm_scontrol: None,
         dcgm_url: None,
         probe_command: vec![],
         gres_index: GresIndex::Nvml,

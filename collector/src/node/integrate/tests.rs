@@ -1,3 +1,5 @@
+//! Polls of a card, and what each process did by them.
+
 use super::*;
 use crate::node::seen::Moment;
 use crate::node::source::nvml::look::Present;

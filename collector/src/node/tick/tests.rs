@@ -1,3 +1,5 @@
+//! Rows of a tick, from what was gathered.
+
 use gpuledger_native::accounting::Account;
 
 use super::*;
@@ -102,6 +104,7 @@ fn people(pids: &[u32]) -> BTreeMap<Process, Person> {
             io_wait_ms: Some(0),
         }),
         belongs: Some(Belongs { hint_id: 5, hint: "slurm:alpha:5".to_owned(), evidence: "cgroup", conflict: false }),
+        absent: Vec::new(),
     };
     pids.iter().map(|pid| (process(*pid), person(*pid))).collect()
 }

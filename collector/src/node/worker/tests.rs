@@ -1,3 +1,5 @@
+//! A thread that works, hangs or panics.
+
 use std::sync::mpsc;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Clocks that are told, that run, and that step.
+
 use super::*;
 
 fn told() -> Clock {

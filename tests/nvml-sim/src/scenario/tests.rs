@@ -1,3 +1,5 @@
+//! Scenarios that are read, and that are refused.
+
 use super::*;
 
 fn refusal(text: &str) -> String {

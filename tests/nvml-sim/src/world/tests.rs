@@ -1,3 +1,5 @@
+//! Exact integrals, and the ring that samples them.
+
 use super::meter::{Meter, add_busy, gpm_percent};
 use super::ring::{by_task, samples};
 use super::task::{Task, on_gpu};

@@ -10,10 +10,6 @@ use crate::node::seen::{Absent, Measure, Moment};
 const SHORTEST_MS: i64 = 1_000;
 /// Two samples further apart than this speak of more than a tick, a stall or a suspension.
 const LONGEST_MS: i64 = 600_000;
-/// What a percentage may reach by rounding.
-const HIGHEST_PERCENT: f64 = 100.5;
-/// Parts per million.
-const PPM: i64 = 1_000_000;
 
 /// The sample kept of a device or of one of its GPU instances.
 #[derive(Debug)]
@@ -93,13 +89,9 @@ fn window(old: Moment, new: Moment, same_cut: bool) -> Window {
     }
 }
 
-/// A percentage as parts per million; what cannot be one is rejected, not bent.
-fn ppm(metric: Result<f64, Error>) -> Measure<i64> {
-    let percent = metric.map_err(|error| absent(&error))?;
-    if !(0.0..=HIGHEST_PERCENT).contains(&percent) {
-        return Err(Absent::Rejected);
-    }
-    Ok(((percent * 10_000.0).round() as i64).min(PPM))
+/// A metric as a measure.
+fn ppm(metric: Result<Option<i64>, Error>) -> Measure<i64> {
+    metric.map_err(|error| absent(&error))?.ok_or(Absent::Rejected)
 }
 
 #[cfg(test)]
@@ -122,13 +114,9 @@ mod tests {
     }
 
     #[test]
-    fn only_what_can_be_a_percentage_is_one() {
-        assert_eq!(ppm(Ok(0.0)), Ok(0));
-        assert_eq!(ppm(Ok(61.337_8)), Ok(613_378));
-        assert_eq!(ppm(Ok(100.4)), Ok(1_000_000));
-        for impossible in [100.6, -0.1, 2_619.0, f64::NAN, f64::INFINITY] {
-            assert_eq!(ppm(Ok(impossible)), Err(Absent::Rejected), "{impossible}");
-        }
+    fn what_is_no_percentage_is_rejected_and_a_refusal_has_its_reason() {
+        assert_eq!(ppm(Ok(Some(613_378))), Ok(613_378));
+        assert_eq!(ppm(Ok(None)), Err(Absent::Rejected));
         let refused = Err(Error::Refused { call: "nvmlGpmMetricsGet", code: Code::NOT_SUPPORTED });
         assert_eq!(ppm(refused), Err(Absent::NotSupported));
     }

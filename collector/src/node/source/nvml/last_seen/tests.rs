@@ -1,3 +1,5 @@
+//! Rows of utilization that are taken, and that are not.
+
 use super::*;
 
 /// Boot at the wall clock's second 1 000 000.
