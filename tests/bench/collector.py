@@ -54,7 +54,7 @@ def main():
         with open(path, "w") as f:
             f.write(scenario)
         library = os.path.join(place, "libnvidia-ml.so.1")
-        os.symlink(os.path.join(target, "libgpuledger_nvml_sim.so"), library)
+        os.symlink(os.path.join(target, "deps/libgpuledger_nvml_sim.so"), library)
         os.makedirs(os.path.join(place, "lake/inbox"))
         config = os.path.join(place, "node.toml")
         with open(config, "w") as f:

@@ -114,6 +114,65 @@ fn c08_a_clock_step_loses_and_doubles_nothing() {
     assert!(check.contains("clock"), "the step is flagged: {check}");
 }
 
+/// The collector was away for five minutes and the same process is there before and after: bridged, and marked estimated.
+#[test]
+fn c47_a_gap_with_the_same_process_is_held_and_estimated() {
+    let node = Node::bare("n1", "GPU-0");
+    let ticks: Vec<_> = (0..60).filter(|m| !(20..25).contains(m)).map(|m| (m, node.noon_ms() + m * MINUTE_MS)).collect();
+    let site = Site::new();
+    put(&site, &node.facts());
+    put(&site, &pair("n1", &node.processes(&ticks, MINUTE_MS), &node.minutes(&ticks, 1)).unwrap());
+    site.ok(&["ingest"]);
+    assert_eq!(usage(&site).get(&[("user", "ann")], "held_hours"), "1.0000");
+    let found = site.sql("SELECT sum(estimated_ms) AS estimated, sum(busy_ms) AS busy, sum(held_unmeasured_ms) AS dark FROM usage");
+    let five = (5 * MINUTE_MS).to_string();
+    assert_eq!((found.one("estimated"), found.one("dark")), (five.as_str(), five.as_str()), "held, and neither busy nor waste");
+    assert_eq!(found.one("busy"), (55 * MINUTE_MS).to_string());
+}
+
+/// Half an hour away, and another process afterwards: nothing is bridged, and the half hour is on no bill.
+#[test]
+fn c47_a_gap_between_two_processes_is_a_gap() {
+    let node = Node::bare("n1", "GPU-0");
+    let ticks = |from: i64, to: i64| (from..to).map(|m| (m, node.noon_ms() + m * MINUTE_MS)).collect::<Vec<_>>();
+    let (before, after) = (ticks(0, 15), ticks(45, 60));
+    let mut rows = node.processes(&before, MINUTE_MS);
+    let other = hint_of_session("n1", "b", "43", "9");
+    rows.extend(node.processes(&after, MINUTE_MS).into_iter().map(|r| ProcessMinuteRow {
+        hint_id: other, hint: "session:43".into(), pid: 43, start_ticks: 9, user: "bob".into(), ..r
+    }));
+    let site = Site::new();
+    put(&site, &node.facts());
+    put(&site, &pair("n1", &rows, &node.minutes(&[before, after].concat(), 1)).unwrap());
+    site.ok(&["ingest"]);
+    let by = usage(&site);
+    assert_eq!((by.get(&[("user", "ann")], "held_hours"), by.get(&[("user", "bob")], "held_hours")), ("0.2500", "0.2500"));
+    assert_eq!(by.get(&[("user", "-")], "unobserved_hours"), "0.5000");
+    assert_eq!(site.sql("SELECT sum(estimated_ms) AS n FROM usage").one("n"), "0");
+}
+
+/// A user that no name service knows is a number, is billed, and is the same time under the person once it is mapped.
+#[test]
+fn c11_an_owner_that_cannot_be_resolved_is_billed_by_number() {
+    let node = Node::bare("n1", "GPU-0");
+    let ticks: Vec<_> = (0..60).map(|m| (m, node.noon_ms() + m * MINUTE_MS)).collect();
+    let rows = node.processes(&ticks, MINUTE_MS).into_iter();
+    let rows: Vec<_> = rows.map(|r| ProcessMinuteRow { user: "uid:20117".into(), ..r }).collect();
+    let site = Site::billed("UTC", "EUR");
+    site.price("10");
+    put(&site, &node.facts());
+    put(&site, &pair("n1", &rows, &node.minutes(&ticks, 1)).unwrap());
+    site.ok(&["ingest"]);
+    assert_eq!(usage(&site).get(&[("user", "uid:20117")], "held_hours"), "1.0000");
+    let month = ["report", "charge", "--month", "2026-03", "--by", "team,user"];
+    let number = ("user", "uid:20117");
+    assert_eq!(site.table(&month).get(&[("team", "unassigned"), number], "charge"), "10.00");
+    site.reference("owners", "kind,value,team\nuser,uid:20117,vision\n");
+    let after = site.table(&month);
+    assert_eq!(after.get(&[("team", "vision"), number], "held_hours"), "1.0000");
+    assert_eq!(after.get(&[("team", "vision"), number], "charge"), "10.00");
+}
+
 /// An hour sent three times is an hour; the same minutes with other values are a conflict, and the first stay.
 #[test]
 fn c10_a_re_send_is_accepted_and_counted_once() {

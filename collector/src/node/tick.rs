@@ -17,6 +17,9 @@ use super::seen::{Absent, Belongs, Boot, Measure, Moment, Process, ProcessFacts,
 use super::source::nvml::last_seen::RING_MS;
 use super::source::nvml::look::{Activity, CardMinute};
 
+/// Counters that another profiler holds read 0: beside an engine that had work that is no measure.
+const ZERO_BESIDE_BUSY: &str = "reads 0 beside a busy engine";
+
 /// Less is the rounding of two clocks, no suspension.
 const SLEPT_MS: i64 = 10;
 
@@ -220,6 +223,15 @@ impl At<'_> {
 
     /// Activity of the card, or of one of its GPU instances: the driver's own, else what another program measured.
     fn activity(&self, own: &Measure<Activity>, gpu_instance: Option<u32>) -> Measure<Activity> {
+        match self.better_activity(own, gpu_instance) {
+            Ok(activity) if gpu_instance.is_none() && is_zero(&activity) && self.was_busy() => {
+                Err(Absent::Failed(ZERO_BESIDE_BUSY.to_owned()))
+            }
+            other => other,
+        }
+    }
+
+    fn better_activity(&self, own: &Measure<Activity>, gpu_instance: Option<u32>) -> Measure<Activity> {
         let own_has_parts = own.as_ref().is_ok_and(|a| a.sm_ppm.is_ok() || a.dram_ppm.is_ok() || a.tensor_ppm.is_ok());
         let other = self.outside.iter().find(|o| o.uuid == self.card.uuid && o.gpu_instance == gpu_instance);
         match other {
@@ -227,6 +239,20 @@ impl At<'_> {
             _ => own.clone(),
         }
     }
+
+    /// Whether the card's processes, or its utilization, say that it had work.
+    fn was_busy(&self) -> bool {
+        let used = &self.card.used;
+        let ran_ms: i64 = used.processes.values().filter_map(|p| p.busy_ms.as_ref().ok()).sum();
+        let by_rate_ms = used.rates.gpu_ppm.as_ref().map_or(0, |ppm| used.covered_ms * ppm / 1_000_000);
+        used.covered_ms > 0 && ran_ms.max(by_rate_ms) * 10 >= used.covered_ms
+    }
+}
+
+/// Every activity that is there reads exactly 0.
+fn is_zero(activity: &Activity) -> bool {
+    let parts = [&activity.sm_ppm, &activity.dram_ppm, &activity.tensor_ppm];
+    parts.iter().any(|p| p.is_ok()) && parts.iter().all(|p| !matches!(p, Ok(ppm) if *ppm != 0))
 }
 
 #[cfg(test)]
