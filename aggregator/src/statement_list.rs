@@ -83,5 +83,6 @@ statements!(
     "read/64_explain_cells",
     "read/65_explain_minutes",
     "read/70_usage_days",
+    "read/71_uncalibrated",
     "waste/10_run_gap",
 );

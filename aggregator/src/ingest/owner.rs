@@ -8,7 +8,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::logical_expr::col;
 use gpuledger_schema::path::{SegmentName, safe_writer};
-use gpuledger_schema::table::{DeviceMinuteRow, DeviceRow, ProcessMinuteRow, ReadingRow, Row};
+use gpuledger_schema::table::{CalibrationRow, DeviceMinuteRow, DeviceRow, ProcessMinuteRow, ReadingRow, Row};
 
 use super::segment::{Checked, Problem};
 use super::{IngestError, compare};
@@ -16,8 +16,13 @@ use crate::engine::Engine;
 use crate::lake::{Cut, Lake};
 
 /// Tables that a node writes.
-const OF_NODES: &[&str] =
-    &[ProcessMinuteRow::TABLE.name, DeviceMinuteRow::TABLE.name, DeviceRow::TABLE.name, ReadingRow::TABLE.name];
+const OF_NODES: &[&str] = &[
+    ProcessMinuteRow::TABLE.name,
+    DeviceMinuteRow::TABLE.name,
+    DeviceRow::TABLE.name,
+    ReadingRow::TABLE.name,
+    CalibrationRow::TABLE.name,
+];
 
 /// Which nodes have (or had) a device.
 #[derive(Debug, Default)]

@@ -2,7 +2,8 @@
 
 use super::dimension::Dimension;
 use super::grouped::{Group, Measure, grouped, ppm};
-use super::{Ask, Column, Kind, Reader, Report, ReportError, Value, prepare};
+use super::{Ask, Column, Kind, Reader, Report, ReportError, Value, prepare, texts};
+use crate::engine::Params;
 
 const MEASURES: &[Measure] = &[
     Measure::Sum("busy_ms"),
@@ -99,6 +100,20 @@ pub(super) fn total_row(keys: usize, values: Vec<Value>) -> Vec<Value> {
     words.chain(values).collect()
 }
 
+/// Says of which models busy time was never compared with a known load, where there is busy time.
+async fn uncalibrated(reader: &Reader, busy_ms: i128) -> Result<Option<String>, ReportError> {
+    if busy_ms == 0 {
+        return Ok(None);
+    }
+    let (_, rows) = reader.engine().run("read/71_uncalibrated", &Params::new()).await?;
+    let mut models = Vec::new();
+    for batch in &rows {
+        models.extend(texts(batch, "model")?);
+    }
+    let said = format!("uncalibrated: busy time of {} was never compared with a known load", models.join(", "));
+    Ok((!models.is_empty()).then_some(said))
+}
+
 /// The usage of a window.
 pub async fn usage(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
     prepare(reader, ask).await?;
@@ -113,6 +128,7 @@ pub async fn usage(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
     if total[13].unwrap_or(0) > 0 {
         notes.push(format!("{} GPU-hours were claimed beyond what the cards have (check L4)", hours(13)));
     }
+    notes.extend(uncalibrated(reader, total[0].unwrap_or(0)).await?);
     let sentence = format!(
         "{} GPU-hours: {} held ({} busy, {} idle, {} unmeasured), {} unallocated, {} unavailable, {} unobserved",
         hours(7), hours(6), hours(0), hours(1), hours(2), hours(3), hours(4), hours(5)

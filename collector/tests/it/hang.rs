@@ -39,7 +39,8 @@ fn a_card_that_hangs_is_one_row_and_its_neighbours_have_no_gap() {
     assert_eq!((seen[1].clone(), seen[2].0.as_str()), (hung(), "ok"));
     let id = gpuledger_schema::id::device_id(&machine.uuids[0]);
     let row = second.processes.iter().find(|p| p.device_id == id).unwrap();
-    assert!(row.covered_ms > 30_000 && row.covered_ms < 60_000, "{} ms", row.covered_ms);
+    // its thread may be seen to be back a poll later
+    assert!((25_000..60_000).contains(&row.covered_ms), "{} ms", row.covered_ms);
 
     // never more than one thread inside the hanging call, however often it is due
     machine.tick();

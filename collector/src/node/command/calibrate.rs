@@ -39,8 +39,10 @@ pub async fn run(config: &NodeConfig, calibration: &Calibration) -> Result<Strin
         page.push_str("the load ended before its time: its busy time is compared with the whole time all the same\n");
     }
     let node = config.node.as_deref().unwrap_or_default();
+    // a comparison that gave no figure is none
+    let rows: Vec<CalibrationRow> = rows.into_iter().filter(|r| r.error_ppm.is_some()).collect();
     match segment(node, &rows) {
-        Ok(None) => page.push_str("no device was measured: nothing is recorded\n"),
+        Ok(None) => page.push_str("nothing could be compared: nothing is recorded\n"),
         Ok(Some(found)) => {
             let put = FolderInbox::new(RealDisk, &config.lake, node).put(&found.name.file_name(), &found.bytes);
             let _ = match put {

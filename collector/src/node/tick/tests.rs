@@ -193,7 +193,9 @@ fn processes_that_share_a_card_share_its_activity_and_never_exceed_it() {
 #[test]
 fn eight_cards_of_which_one_is_idle_are_eight_rows() {
     // C02: NotFound is an empty list and no error
-    let cards: Vec<CardTick> = (0..8).map(|i| card(&format!("GPU-{i}"), used(&[]), Ok(activity(0, 0, 0, 0)))).collect();
+    let idle = CardUse { rates: RatesPpm { gpu_ppm: Ok(0), memory_ppm: Ok(0) }, ..used(&[]) };
+    let cards: Vec<CardTick> =
+        (0..8).map(|i| card(&format!("GPU-{i}"), idle.clone(), Ok(activity(0, 0, 0, 0)))).collect();
     let out = rows_of(&cards, &BTreeMap::new(), &[]);
     assert_eq!((out.minutes.len(), out.processes.len()), (8, 0));
     assert!(out.minutes.iter().all(|m| m.state == "ok" && m.gpu_util_ppm == Some(0) && m.reason.is_none()));
