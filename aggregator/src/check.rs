@@ -129,14 +129,27 @@ async fn partitions_agree(reader: &Reader, window: Window, zone: Tz) -> Result<F
         texts.push(one.await.map_err(shape)??);
     }
     let differs = texts[0] != texts[1];
-    Ok(Finding { id: "M3".into(), says: says("M3"), violated: differs, rows: usize::from(differs), shown: String::new() })
+    Ok(Finding {
+        id: "M3".into(),
+        says: says("M3"),
+        violated: differs,
+        rows: usize::from(differs),
+        shown: String::new(),
+    })
 }
 
 /// From the first to the last day of usage.
 async fn everything(reader: &Reader) -> Result<Option<Window>, ReportError> {
     let (_, rows) = reader.engine().run("read/70_usage_days", &Params::new()).await?;
     let days = |name| -> Result<Option<i128>, ReportError> {
-        Ok(rows.iter().map(|b| crate::report::whole(b, name)).collect::<Result<Vec<_>, _>>()?.concat().first().copied().flatten())
+        Ok(rows
+            .iter()
+            .map(|b| crate::report::whole(b, name))
+            .collect::<Result<Vec<_>, _>>()?
+            .concat()
+            .first()
+            .copied()
+            .flatten())
     };
     let Some((first, last)) = days("first_day")?.zip(days("last_day")?) else { return Ok(None) };
     Ok(Some(Window { from_ms: first as i64 * DAY_MS, to_ms: (last as i64 + 1) * DAY_MS }))

@@ -47,11 +47,8 @@ pub struct Told {
 /// Runs that the word may mean: `cluster/job`, a raw job id, or an allocation id.
 pub async fn find(reader: &Reader, word: &str) -> Result<Vec<i64>, ReportError> {
     let (cluster, job) = word.split_once('/').unwrap_or(("", word));
-    let params = Params::from([
-        ("cluster", text(cluster)),
-        ("job", text(job)),
-        ("holder", bigint(word.parse().unwrap_or(0))),
-    ]);
+    let params =
+        Params::from([("cluster", text(cluster)), ("job", text(job)), ("holder", bigint(word.parse().unwrap_or(0)))]);
     let (_, rows) = reader.engine().run("read/60_explain_run", &params).await?;
     let found = rows.iter().map(|b| whole(b, "holder")).collect::<Result<Vec<_>, _>>()?;
     Ok(found.concat().into_iter().flatten().map(|h| h as i64).collect())
@@ -73,8 +70,10 @@ pub async fn explain(
         Ok(all.concat().first().copied().flatten().unwrap_or(0) as i64)
     };
     let (start, end) = (at("start_ms")?, at("end_ms")?);
-    let window = Window { from_ms: start.div_euclid(CELL_MS) * CELL_MS, to_ms: (end.div_euclid(CELL_MS) + 1) * CELL_MS };
-    let code = currency.cloned().map_or_else(|| "XXX".parse().map_err(|_| ReportError::Shape("currency".into())), Ok)?;
+    let window =
+        Window { from_ms: start.div_euclid(CELL_MS) * CELL_MS, to_ms: (end.div_euclid(CELL_MS) + 1) * CELL_MS };
+    let code =
+        currency.cloned().map_or_else(|| "XXX".parse().map_err(|_| ReportError::Shape("currency".into())), Ok)?;
     let ask = Ask { window, zone, by: Vec::new(), step: None, currency: code };
     prepare(reader, &ask).await?;
     let day = |ms: i64| int(ms.div_euclid(DAY_MS) as i32);
@@ -191,7 +190,8 @@ impl Answer {
         let options = FormatOptions::default().with_null("NULL");
         let mut out = Vec::new();
         for batch in &self.rows {
-            let columns = batch.columns().iter().map(|c| ArrayFormatter::try_new(c, &options)).collect::<Result<Vec<_>, _>>()?;
+            let columns =
+                batch.columns().iter().map(|c| ArrayFormatter::try_new(c, &options)).collect::<Result<Vec<_>, _>>()?;
             out.extend((0..batch.num_rows()).map(|r| columns.iter().map(|c| c.value(r).to_string()).collect()));
         }
         Ok(out)

@@ -18,6 +18,10 @@ use crate::engine::{Engine, EngineError, Params, bigint, int};
 use crate::lake::{Build, Cut, Lake, LakeError};
 use crate::statement;
 
+mod shape;
+
+use shape::shaped;
+
 /// Rows of minutes a span may have before it is cut; a day above it is a span of its own.
 const SPAN_ROWS: i64 = 2_000_000;
 /// Cells of holding a span may have when only accounting speaks.
@@ -188,7 +192,12 @@ pub async fn name_ids(engine: &Engine) -> Result<(), LedgerError> {
     }
     let text = |n| Field::new(n, DataType::Utf8, false);
     let schema = Arc::new(Schema::new(vec![
-        text("kind"), text("a"), text("b"), text("c"), text("d"), Field::new("id", DataType::Int64, false),
+        text("kind"),
+        text("a"),
+        text("b"),
+        text("c"),
+        text("d"),
+        Field::new("id", DataType::Int64, false),
     ]));
     let mut arrays: Vec<datafusion::arrow::array::ArrayRef> =
         columns.into_iter().map(|c| Arc::new(StringArray::from(c)) as _).collect();
@@ -334,26 +343,6 @@ async fn one_span(engine: &Engine, lake: &Lake, span: (i32, i32)) -> Result<usiz
 
 fn engine_error(table: &'static str) -> impl Fn(datafusion::error::DataFusionError) -> LedgerError {
     move |source| LedgerError::Engine(EngineError::Register { table: table.to_owned(), source: Box::new(source) })
-}
-
-/// Casts what a statement gave to the table's own types and nullability.
-fn shaped(spec: &Table, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>, LedgerError> {
-    let schema = spec.schema();
-    let shape = || LedgerError::Shape { table: spec.name };
-    batches
-        .into_iter()
-        .map(|b| {
-            let columns = schema
-                .fields()
-                .iter()
-                .map(|f| {
-                    let column = b.column_by_name(f.name()).ok_or_else(shape)?;
-                    cast(column, f.data_type()).map_err(|_| shape())
-                })
-                .collect::<Result<Vec<_>, _>>()?;
-            RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|_| shape())
-        })
-        .collect()
 }
 
 /// Usage of days that no longer exist (an import taken back, an as-of that moved) goes.

@@ -43,9 +43,8 @@ impl Statement {
                 header.inputs.extend(words(list).map(str::to_owned));
             } else if let Some(list) = line.strip_prefix("parameters:") {
                 for item in words(list).filter(|w| *w != "none") {
-                    let (name, kind) = item
-                        .split_once(' ')
-                        .ok_or_else(|| fail(format!("parameter `{item}` has no type")))?;
+                    let (name, kind) =
+                        item.split_once(' ').ok_or_else(|| fail(format!("parameter `{item}` has no type")))?;
                     header.parameters.insert(name.to_owned(), kind.trim().to_owned());
                 }
             } else if let Some(name) = line.strip_prefix("output:") {

@@ -77,13 +77,17 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Report(Report),
     /// Why a run costs what it costs: its holdings, cells, minutes, rates and owners
-    #[command(after_help = "Examples:\n  gpuledger explain 163485 --zone UTC\n  gpuledger explain alpha/163485 --zone UTC --cells --minutes")]
+    #[command(
+        after_help = "Examples:\n  gpuledger explain 163485 --zone UTC\n  gpuledger explain alpha/163485 --zone UTC --cells --minutes"
+    )]
     Explain(Explain),
     /// Every invariant that applies, a line each
     #[command(after_help = "Example:\n  gpuledger check --zone Europe/Berlin")]
     Check(Check),
     /// Ask the lake in SQL (read-only)
-    #[command(after_help = "Examples:\n  gpuledger sql \"SELECT cluster, count(*) FROM run GROUP BY cluster\"\n  gpuledger sql \"SELECT table_name FROM information_schema.tables\" --cut 3")]
+    #[command(
+        after_help = "Examples:\n  gpuledger sql \"SELECT cluster, count(*) FROM run GROUP BY cluster\"\n  gpuledger sql \"SELECT table_name FROM information_schema.tables\" --cut 3"
+    )]
     Sql(Sql),
     /// The collector of `demo --live`, as a process of its own
     #[command(hide = true)]
@@ -129,7 +133,9 @@ pub(crate) enum Import {
 Times of sacct are local without a zone: give the zone of the machine that printed them.")]
     Sacct(Sacct),
     /// Any table of jobs, by a column map
-    #[command(after_help = "Example:\n  gpuledger import jobs --cluster philly --map examples/maps/philly.toml philly_jobs.csv.gz")]
+    #[command(
+        after_help = "Example:\n  gpuledger import jobs --cluster philly --map examples/maps/philly.toml philly_jobs.csv.gz"
+    )]
     Jobs(Jobs),
     /// Per-process samples as sonar prints them
     #[command(after_help = "Example:\n  gpuledger import sonar samples1.csv samples2.csv")]
@@ -212,13 +218,17 @@ pub(crate) enum Reference {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Report {
     /// Jobs ended; wall, CPU, node and GPU hours; waits
-    #[command(after_help = "Example:\n  gpuledger report accounting --month 2016-12 --zone UTC --by cluster --step day --format csv")]
+    #[command(
+        after_help = "Example:\n  gpuledger report accounting --month 2016-12 --zone UTC --by cluster --step day --format csv"
+    )]
     Accounting(Asked),
     /// The six classes of every GPU-hour, effective time and coverage
     #[command(after_help = "Example:\n  gpuledger report usage --month 2026-10 --zone UTC --by cluster,model")]
     Usage(Asked),
     /// Money beside held, busy and waste
-    #[command(after_help = "Example:\n  gpuledger report charge --month 2026-10 --zone Europe/Berlin --by team,task_type")]
+    #[command(
+        after_help = "Example:\n  gpuledger report charge --month 2026-10 --zone Europe/Berlin --by team,task_type"
+    )]
     Charge(Asked),
     /// Asked for against used, priced, greatest first
     #[command(after_help = "Example:\n  gpuledger report gaps --month 2026-10 --zone UTC --by team --top 5")]

@@ -27,7 +27,8 @@ impl Config {
     /// Reads a configuration file, or gives the empty one.
     pub(crate) fn read(path: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = path else { return Ok(Self::default()) };
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read configuration {}", path.display()))?;
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read configuration {}", path.display()))?;
         toml::from_str(&text).map_err(|e| usage(format!("{}: {e}", path.display())))
     }
 }

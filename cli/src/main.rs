@@ -58,7 +58,8 @@ fn broken_pipe(e: &anyhow::Error) -> bool {
 fn hush_caught_panic() {
     let loud = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        let at_upload = info.location().is_some_and(|l| l.file().ends_with("buffered.rs") && l.file().contains("object_store"));
+        let at_upload =
+            info.location().is_some_and(|l| l.file().ends_with("buffered.rs") && l.file().contains("object_store"));
         if !(at_upload && info.payload_as_str() == Some("Already shut down")) {
             loud(info);
         }
@@ -68,5 +69,10 @@ fn hush_caught_panic() {
 /// Logs go to stderr; `GPULEDGER_LOG` is error (the default), warn, info, debug or trace.
 fn start_log() {
     let level = std::env::var("GPULEDGER_LOG").ok().and_then(|l| l.parse().ok()).unwrap_or(tracing::Level::ERROR);
-    tracing_subscriber::fmt().with_max_level(level).with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).with_writer(std::io::stderr).without_time().init();
+    tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .with_writer(std::io::stderr)
+        .without_time()
+        .init();
 }

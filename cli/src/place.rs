@@ -63,7 +63,10 @@ impl Place {
     }
 
     /// The control file for writing; the folder that the configuration names for it is made where it is absent.
-    #[allow(clippy::disallowed_methods, reason = "a data folder is made with the lake; this one is beside a lake elsewhere")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "a data folder is made with the lake; this one is beside a lake elsewhere"
+    )]
     pub(crate) fn control_to_write(&self, lake: &Lake) -> anyhow::Result<Control> {
         if let Some(dir) = &self.config.control_dir {
             std::fs::create_dir_all(dir).with_context(|| format!("cannot make `{dir}` (control_dir)"))?;
@@ -108,7 +111,8 @@ impl Place {
     pub(crate) async fn reader(&self, lake: &Lake) -> anyhow::Result<Reader> {
         match Reader::open(lake, self.partitions(), self.cut).await {
             Err(ReportError::Stale) if self.cut.is_none() => {
-                let _lock = lake.lock().context("the ledger is not up to date, and cannot be brought up to date here")?;
+                let _lock =
+                    lake.lock().context("the ledger is not up to date, and cannot be brought up to date here")?;
                 build(lake, self.partitions()).await?;
                 Ok(Reader::open(lake, self.partitions(), self.cut).await?)
             }

@@ -10,9 +10,9 @@ use clap::Parser;
 use gpuledger_collector::node::clock::KernelClock;
 use gpuledger_collector::node::command::{calibrate, doctor, node, once};
 use gpuledger_collector::node::config::{ConfigError, NodeConfig};
+use gpuledger_collector::node::doctor::gather::Asked;
 use gpuledger_collector::node::doctor::{from_nvml, from_smi};
 use gpuledger_collector::node::seen::Clock;
-use gpuledger_collector::node::doctor::gather::Asked;
 
 use crate::args::{Args, Command};
 

@@ -11,7 +11,10 @@ pub struct Invariant {
 
 /// Every invariant that this version checks, in the order in which it reports them.
 pub const INVARIANTS: &[Invariant] = &[
-    Invariant { id: "L1", says: "per device or stand-in and cell the six classes add up to the time it was known there" },
+    Invariant {
+        id: "L1",
+        says: "per device or stand-in and cell the six classes add up to the time it was known there",
+    },
     Invariant { id: "L2", says: "sum by team = by account = by node = by device = unfiltered" },
     Invariant { id: "L3", says: "no device is held longer than the local day's length by the calendar" },
     Invariant { id: "L4", says: "granted shares add up to at most the card; what was not granted is listed" },

@@ -182,10 +182,7 @@ mod tests {
         for s in RunState::ALL {
             assert_eq!(s.as_str().parse::<RunState>(), Ok(*s));
         }
-        assert_eq!(
-            "SLEEPING".parse::<RunState>().unwrap_err().to_string(),
-            "unknown state `SLEEPING`"
-        );
+        assert_eq!("SLEEPING".parse::<RunState>().unwrap_err().to_string(), "unknown state `SLEEPING`");
         assert!(RunState::Completing.is_terminal());
         assert!(!RunState::Suspended.is_terminal());
     }

@@ -172,7 +172,9 @@ pub fn day_label(day: i32) -> String {
 
 /// An instant as local text with offset, for people.
 pub fn show_ms(ms: i64, tz: Tz) -> String {
-    tz.timestamp_millis_opt(ms).single().map_or_else(|| ms.to_string(), |t| t.format("%Y-%m-%dT%H:%M:%S%:z").to_string())
+    tz.timestamp_millis_opt(ms)
+        .single()
+        .map_or_else(|| ms.to_string(), |t| t.format("%Y-%m-%dT%H:%M:%S%:z").to_string())
 }
 
 #[cfg(test)]
@@ -205,10 +207,7 @@ mod tests {
     #[test]
     fn a_doubled_hour_has_two_starts_on_one_day() {
         let tz = zone("Europe/Brussels").unwrap();
-        let day = Window {
-            from_ms: instant("2026-10-25", tz).unwrap(),
-            to_ms: instant("2026-10-26", tz).unwrap(),
-        };
+        let day = Window { from_ms: instant("2026-10-25", tz).unwrap(), to_ms: instant("2026-10-26", tz).unwrap() };
         let rows = calendar(day, tz);
         assert_eq!(rows.len(), 100);
         let mut hours: Vec<i64> = rows.iter().map(|r| r.hour_start_ms).collect();

@@ -1,7 +1,7 @@
 //! What is new: rows whose key and content are there already are duplicates; a key with other content is a conflict.
 
-use std::collections::{HashMap, HashSet};
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
@@ -138,11 +138,8 @@ impl Known {
                 };
                 keep.push(new);
             }
-            let kept = if keep.iter().all(|k| *k) {
-                batch
-            } else {
-                filter_record_batch(&batch, &BooleanArray::from(keep))?
-            };
+            let kept =
+                if keep.iter().all(|k| *k) { batch } else { filter_record_batch(&batch, &BooleanArray::from(keep))? };
             if kept.num_rows() > 0 {
                 out.rows.push(kept);
             }

@@ -129,9 +129,7 @@ async fn waiting(lake: &Lake) -> Result<Vec<(String, u64)>, LakeError> {
         !folder.starts_with('.') && !file.starts_with('.') && !file.ends_with(".tmp")
     });
     let of = |name: &str, table: &str| file_of(name).strip_prefix(table).is_some_and(|rest| rest.starts_with('~'));
-    listed.sort_by_key(|(name, _)| {
-        (!of(name, DeviceRow::TABLE.name), !of(name, ProcessMinuteRow::TABLE.name))
-    });
+    listed.sort_by_key(|(name, _)| (!of(name, DeviceRow::TABLE.name), !of(name, ProcessMinuteRow::TABLE.name)));
     Ok(listed)
 }
 
@@ -291,7 +289,8 @@ async fn existing(
         let there = in_time.clone().filter(dedupe::of_boots(new.keys())).map_err(fail)?;
         let there = there.select_columns(&["boot_id", "seq"]).map_err(fail)?.collect().await.map_err(fail)?;
         let there = dedupe::boots(there.iter());
-        let both: Vec<i64> = new.iter().filter(|(boot, n)| there.get(boot).is_some_and(|t| t.overlaps(n))).map(|(b, _)| *b).collect();
+        let both: Vec<i64> =
+            new.iter().filter(|(boot, n)| there.get(boot).is_some_and(|t| t.overlaps(n))).map(|(b, _)| *b).collect();
         if both.is_empty() {
             return Ok(Vec::new());
         }

@@ -121,10 +121,7 @@ fn conform(table: &Table, batch: &RecordBatch) -> Result<RecordBatch, Problem> {
 }
 
 /// Types that hold the same values: text in any encoding, integers of any width (a value that does not fit fails).
-fn same_kind(
-    found: &datafusion::arrow::datatypes::DataType,
-    wanted: &datafusion::arrow::datatypes::DataType,
-) -> bool {
+fn same_kind(found: &datafusion::arrow::datatypes::DataType, wanted: &datafusion::arrow::datatypes::DataType) -> bool {
     use datafusion::arrow::datatypes::DataType as T;
     let text = |t: &T| match t {
         T::Utf8 | T::LargeUtf8 | T::Utf8View => true,

@@ -21,9 +21,12 @@ impl WriterLock {
         let Some(folder) = folder else { return Ok(Self { _file: None }) };
         let path = folder.join(".writer.lock");
         let lock = path.display().to_string();
-        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(|source| {
-            LakeError::Lock { at: shown.to_owned(), lock: lock.clone(), source }
-        })?;
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|source| LakeError::Lock { at: shown.to_owned(), lock: lock.clone(), source })?;
         match FileExt::try_lock_exclusive(&file) {
             Ok(true) => Ok(Self { _file: Some(file) }),
             Ok(false) => Err(LakeError::Locked { at: shown.to_owned(), lock }),

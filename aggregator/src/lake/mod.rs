@@ -98,9 +98,16 @@ impl Lake {
                 Some(url.to_file_path().map_err(|()| fail("not a path of this machine".into()))?)
             }
             Ok(url) if url.scheme().len() > 1 => {
-                let (store, prefix) = object_store::parse_url_opts(&url, credentials()).map_err(|e| fail(Box::new(e)))?;
+                let (store, prefix) =
+                    object_store::parse_url_opts(&url, credentials()).map_err(|e| fail(Box::new(e)))?;
                 table::speak(url.scheme());
-                return Ok(Self { shown: at.to_owned(), root: slashed(url), store: Arc::from(store), prefix, folder: None });
+                return Ok(Self {
+                    shown: at.to_owned(),
+                    root: slashed(url),
+                    store: Arc::from(store),
+                    prefix,
+                    folder: None,
+                });
             }
             _ => Some(PathBuf::from(at)),
         };
@@ -200,12 +207,11 @@ impl Lake {
     /// The same, and those one folder further down as `folder/name`.
     pub async fn list_nested(&self, inside: &str) -> Result<Vec<(String, u64)>, LakeError> {
         let prefix = self.at(inside);
-        let found: Vec<_> = self
-            .store
-            .list(Some(&prefix))
-            .try_collect()
-            .await
-            .map_err(|source| LakeError::Object { what: "list", object: inside.to_owned(), source })?;
+        let found: Vec<_> = self.store.list(Some(&prefix)).try_collect().await.map_err(|source| LakeError::Object {
+            what: "list",
+            object: inside.to_owned(),
+            source,
+        })?;
         let mut names: Vec<(String, u64)> = found
             .into_iter()
             .filter_map(|meta| {
@@ -232,9 +238,9 @@ impl Lake {
         let object = format!("{folder}/{}", number.file_name());
         match self.get(&object).await? {
             None => Ok(None),
-            Some(bytes) => serde_json::from_slice(&bytes)
-                .map(Some)
-                .map_err(|source| LakeError::Document { object, source }),
+            Some(bytes) => {
+                serde_json::from_slice(&bytes).map(Some).map_err(|source| LakeError::Document { object, source })
+            }
         }
     }
 

@@ -72,7 +72,10 @@ pub async fn accounting(reader: &Reader, ask: &Ask) -> Result<Report, ReportErro
     let gpu_ms = total[4].unwrap_or(0) / i128::from(CARD_UNITS);
     let sentence = format!(
         "{} jobs ended; {} GPU-hours, {} CPU-hours, {} node-hours passed",
-        total[0].unwrap_or(0), hours(gpu_ms, 4), hours(total[2].unwrap_or(0), 4), hours(total[3].unwrap_or(0), 4)
+        total[0].unwrap_or(0),
+        hours(gpu_ms, 4),
+        hours(total[2].unwrap_or(0), 4),
+        hours(total[3].unwrap_or(0), 4)
     );
     let mut shown = key_columns(&by);
     shown.extend(columns());

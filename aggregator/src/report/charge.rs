@@ -68,14 +68,20 @@ fn used(sums: &[Option<i128>], i: usize) -> Value {
 fn values(sums: &[Option<i128>], cost: &Line) -> Vec<Value> {
     let ms = |i: usize| Value::Ms(sums[i].unwrap_or(0));
     vec![
-        ms(0), used(sums, 1), used(sums, 2), ms(3),
+        ms(0),
+        used(sums, 1),
+        used(sums, 2),
+        ms(3),
         ppm(sums[8].unwrap_or(0), sums[0].unwrap_or(0)),
         Value::Money(cost[0]),
         if used(sums, 2) == Value::Unknown { Value::Unknown } else { Value::Money(cost[1]) },
         ms(9),
-        ms(4), Value::Money(cost[2]),
-        ms(5), Value::Money(cost[3]),
-        ms(6), Value::Money(cost[4]),
+        ms(4),
+        Value::Money(cost[2]),
+        ms(5),
+        Value::Money(cost[3]),
+        ms(6),
+        Value::Money(cost[4]),
     ]
 }
 
@@ -125,7 +131,11 @@ pub async fn charge(reader: &Reader, ask: &Ask) -> Result<Charges, ReportError> 
     };
     let mut notes = vec![format!(
         "conservation: charged {} + unallocated {} + unavailable {} + unobserved {} = fleet {}",
-        m(sum[0]), m(sum[2]), m(sum[3]), m(sum[4]), m(fleet)
+        m(sum[0]),
+        m(sum[2]),
+        m(sum[3]),
+        m(sum[4]),
+        m(fleet)
     )];
     if total[9].unwrap_or(0) > 0 {
         notes.push(format!(
@@ -134,7 +144,10 @@ pub async fn charge(reader: &Reader, ask: &Ask) -> Result<Charges, ReportError> 
         ));
     }
     if total[3].unwrap_or(0) > 0 {
-        notes.push(format!("unmeasured: {} of the held GPU-hours were not measured; they are neither busy nor waste", h(3)));
+        notes.push(format!(
+            "unmeasured: {} of the held GPU-hours were not measured; they are neither busy nor waste",
+            h(3)
+        ));
     }
     let mut shown = key_columns(&by);
     shown.extend(columns());

@@ -93,7 +93,8 @@ fn values(sums: &[Option<i128>], cost: [i128; 3]) -> Vec<Value> {
 /// The gaps of a window, greatest money first; `top` keeps only the first rows (the total stays that of all).
 pub async fn gaps(reader: &Reader, ask: &Ask, top: Option<usize>) -> Result<Report, ReportError> {
     let by = dimensions(ask);
-    let refused = by.iter().find(|d| matches!(d, Dimension::Day | Dimension::Month | Dimension::Node | Dimension::Device));
+    let refused =
+        by.iter().find(|d| matches!(d, Dimension::Day | Dimension::Month | Dimension::Node | Dimension::Device));
     if let Some(d) = refused {
         return Err(ReportError::Dimension(*d));
     }
@@ -111,7 +112,12 @@ pub async fn gaps(reader: &Reader, ask: &Ask, top: Option<usize>) -> Result<Repo
     let h = |i: usize| hours(total[i].unwrap_or(0), 1);
     let sentence = format!(
         "{} GPU-hours held, {} of them judged: {} effective, {} not used, worth {} {}",
-        h(5), h(6), h(7), h(8), money(sums[0], ask.currency.digits(), true), ask.currency.code()
+        h(5),
+        h(6),
+        h(7),
+        h(8),
+        money(sums[0], ask.currency.digits(), true),
+        ask.currency.code()
     );
     let mut notes = Vec::new();
     if total[6] < total[5] {

@@ -69,10 +69,7 @@ pub(super) async fn grouped(
 }
 
 fn read(batch: &RecordBatch, by: &[Dimension], measures: &[Measure], into: &mut Vec<Group>) -> Result<(), ReportError> {
-    let keys = by
-        .iter()
-        .map(|d| texts(batch, d.word()))
-        .collect::<Result<Vec<_>, _>>()?;
+    let keys = by.iter().map(|d| texts(batch, d.word())).collect::<Result<Vec<_>, _>>()?;
     let sums = measures.iter().map(|m| whole(batch, m.column())).collect::<Result<Vec<_>, _>>()?;
     for i in 0..batch.num_rows() {
         into.push(Group {

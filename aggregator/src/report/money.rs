@@ -33,8 +33,8 @@ impl FromStr for Currency {
             return Err(UnknownCurrency(code.to_owned()));
         }
         let digits = match code {
-            "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "UYI" | "VND" | "VUV"
-            | "XAF" | "XOF" | "XPF" => 0,
+            "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "UYI" | "VND"
+            | "VUV" | "XAF" | "XOF" | "XPF" => 0,
             "BHD" | "IQD" | "JOD" | "KWD" | "LYD" | "OMR" | "TND" => 3,
             _ => 2,
         };
@@ -63,7 +63,11 @@ impl Currency {
 pub(super) type Amounts = (&'static str, Vec<i128>);
 
 /// Rounds each measure's total once and hands it down to its lines.
-pub(super) async fn round(engine: &Engine, currency: &Currency, measures: &[Amounts]) -> Result<Vec<Vec<i128>>, ReportError> {
+pub(super) async fn round(
+    engine: &Engine,
+    currency: &Currency,
+    measures: &[Amounts],
+) -> Result<Vec<Vec<i128>>, ReportError> {
     register(engine, measures)?;
     let params = Params::from([("divisor", bigint(currency.divisor()))]);
     let (_, rows) = engine.run("charge/90_round", &params).await?;
@@ -102,7 +106,8 @@ fn register(engine: &Engine, measures: &[Amounts]) -> Result<(), ReportError> {
         Field::new("line", DataType::Int64, false),
         Field::new("amount", DataType::Decimal128(38, 0), false),
     ]));
-    let lines = || measures.iter().flat_map(|(name, amounts)| amounts.iter().enumerate().map(move |(i, a)| (*name, i, *a)));
+    let lines =
+        || measures.iter().flat_map(|(name, amounts)| amounts.iter().enumerate().map(move |(i, a)| (*name, i, *a)));
     let batch = RecordBatch::try_new(
         Arc::clone(&schema),
         vec![

@@ -64,7 +64,8 @@ impl Reader {
     /// The versions of the tables that are read, and the hash of the rules the ledger was made with.
     pub fn versions(&self) -> Vec<(String, String)> {
         let tables = self.cut.1.tables.iter().chain(&self.build.tables);
-        let mut all = vec![("cut".to_owned(), self.cut.0.0.to_string()), ("rules".to_owned(), self.build.rules.clone())];
+        let mut all =
+            vec![("cut".to_owned(), self.cut.0.0.to_string()), ("rules".to_owned(), self.build.rules.clone())];
         all.extend(tables.map(|(table, version)| (table.clone(), version.to_string())));
         all
     }
@@ -72,8 +73,10 @@ impl Reader {
     /// Registers the calendar of a window: one row per cell, with the local day it lies in.
     pub fn calendar(&self, window: Window, zone: Tz) -> Result<(), ReportError> {
         let rows = window::calendar(window, zone);
-        let long = |f: fn(&window::CalendarRow) -> i64| -> ArrayRef { Arc::new(rows.iter().map(f).collect::<Int64Array>()) };
-        let short = |f: fn(&window::CalendarRow) -> i32| -> ArrayRef { Arc::new(rows.iter().map(f).collect::<Int32Array>()) };
+        let long =
+            |f: fn(&window::CalendarRow) -> i64| -> ArrayRef { Arc::new(rows.iter().map(f).collect::<Int64Array>()) };
+        let short =
+            |f: fn(&window::CalendarRow) -> i32| -> ArrayRef { Arc::new(rows.iter().map(f).collect::<Int32Array>()) };
         let schema = Arc::new(Schema::new(vec![
             Field::new("cell", DataType::Int64, false),
             Field::new("day", DataType::Int32, false),

@@ -221,7 +221,8 @@ fn parquet_column(report: &Report, i: usize, c: &Column) -> Result<(Field, Array
         Value::Text(_) | Value::Unknown => None,
     };
     let exact = || report.rows.iter().map(|r| number(&r[i]));
-    let long = || -> ArrayRef { Arc::new(exact().map(|n| n.and_then(|n| i64::try_from(n).ok())).collect::<Int64Array>()) };
+    let long =
+        || -> ArrayRef { Arc::new(exact().map(|n| n.and_then(|n| i64::try_from(n).ok())).collect::<Int64Array>()) };
     Ok(match c.kind {
         Kind::Text => {
             let texts = report.rows.iter().map(|r| match &r[i] {

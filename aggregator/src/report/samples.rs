@@ -62,10 +62,22 @@ fn columns() -> Vec<Column> {
     let text = |n, h| Column::new(n, h, Kind::Text);
     let count = |n, h| Column::new(n, h, Kind::Count);
     vec![
-        text("job", "job"), text("mark", "seen"), text("user", "user"), text("node", ""), text("duration", "duration"),
-        text("from", ""), text("to", ""), count("samples", "n"),
-        count("cpu_avg", "cpu"), count("cpu_peak", "peak"), count("mem_avg", "mem"), count("mem_peak", "peak"),
-        count("gpu_avg", "gpu"), count("gpu_peak", "peak"), count("gpumem_avg", "gpumem"), count("gpumem_peak", "peak"),
+        text("job", "job"),
+        text("mark", "seen"),
+        text("user", "user"),
+        text("node", ""),
+        text("duration", "duration"),
+        text("from", ""),
+        text("to", ""),
+        count("samples", "n"),
+        count("cpu_avg", "cpu"),
+        count("cpu_peak", "peak"),
+        count("mem_avg", "mem"),
+        count("mem_peak", "peak"),
+        count("gpu_avg", "gpu"),
+        count("gpu_peak", "peak"),
+        count("gpumem_avg", "gpumem"),
+        count("gpumem_peak", "peak"),
         text("command", "command"),
     ]
 }

@@ -53,10 +53,21 @@ fn values(sums: &[Option<i128>]) -> Vec<Value> {
     let ms = |i: usize| Value::Ms(sums[i].unwrap_or(0));
     let known = |i: usize, make: fn(i128) -> Value| sums[i].map_or(Value::Unknown, make);
     vec![
-        ms(6), ms(0), ms(1), ms(2), ms(3), ms(4), ms(5), ms(7),
+        ms(6),
+        ms(0),
+        ms(1),
+        ms(2),
+        ms(3),
+        ms(4),
+        ms(5),
+        ms(7),
         known(9, Value::Ms),
         ppm(sums[8].unwrap_or(0), sums[6].unwrap_or(0)),
-        ms(11), ms(12), ms(13), ms(14), ms(15),
+        ms(11),
+        ms(12),
+        ms(13),
+        ms(14),
+        ms(15),
         known(16, Value::Bytes),
         known(17, Value::Count),
     ]
@@ -131,7 +142,14 @@ pub async fn usage(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
     notes.extend(uncalibrated(reader, total[0].unwrap_or(0)).await?);
     let sentence = format!(
         "{} GPU-hours: {} held ({} busy, {} idle, {} unmeasured), {} unallocated, {} unavailable, {} unobserved",
-        hours(7), hours(6), hours(0), hours(1), hours(2), hours(3), hours(4), hours(5)
+        hours(7),
+        hours(6),
+        hours(0),
+        hours(1),
+        hours(2),
+        hours(3),
+        hours(4),
+        hours(5)
     );
     let mut shown = key_columns(&by);
     shown.extend(columns());

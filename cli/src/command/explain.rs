@@ -15,7 +15,10 @@ pub(super) async fn run(place: &Place, asked: &Explain, format: Format) -> anyho
     let currency = place.currency(&lake).ok();
     let found = explain::find(&reader, &asked.allocation).await?;
     if found.is_empty() {
-        return Err(usage(format!("no run `{}`; try `gpuledger sql \"SELECT cluster, job_raw FROM run\"`", asked.allocation)));
+        return Err(usage(format!(
+            "no run `{}`; try `gpuledger sql \"SELECT cluster, job_raw FROM run\"`",
+            asked.allocation
+        )));
     }
     let depth = explain::Depth { cells: asked.cells, minutes: asked.minutes };
     let mut told = Vec::new();

@@ -89,10 +89,7 @@ fn told(report: &IngestReport) -> String {
     for w in &report.waiting {
         eprintln!("waiting for its process file: {w}");
     }
-    format!(
-        "ingested {} segments: {} rows new, {} there already\n",
-        report.segments, report.rows, report.duplicates
-    )
+    format!("ingested {} segments: {} rows new, {} there already\n", report.segments, report.rows, report.duplicates)
 }
 
 fn read(files: &Files) -> anyhow::Result<Vec<Input>> {

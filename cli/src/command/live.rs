@@ -35,7 +35,8 @@ pub(super) async fn run(place: &Place, asked: &Demo, named: bool) -> anyhow::Res
     let data = if named { place.data.clone() } else { DEFAULT_LIVE.to_owned() };
     let folder = fresh_folder(&data)?.canonicalize()?;
     let scene = folder.join("input");
-    let scenario = Scenario::parse(include_str!("../../../tests/nvml-sim/scenarios/demo.toml")).map_err(anyhow::Error::msg)?;
+    let scenario =
+        Scenario::parse(include_str!("../../../tests/nvml-sim/scenarios/demo.toml")).map_err(anyhow::Error::msg)?;
     let simulated = library::install(&scene, &scenario).context(
         "the simulated driver is not beside this program; in a checkout `cargo build --release --workspace` builds it",
     )?;
@@ -88,7 +89,8 @@ pub(super) async fn run(place: &Place, asked: &Demo, named: bool) -> anyhow::Res
     for f in &shown {
         let _ = writeln!(out, "{:<7} {:<9} {}", f.id, if f.violated { "VIOLATED" } else { "ok" }, f.says);
     }
-    let _ = writeln!(out, "\nEverything lies in {data}; try: gpuledger sql --data {data} 'SELECT * FROM process_minute'");
+    let _ =
+        writeln!(out, "\nEverything lies in {data}; try: gpuledger sql --data {data} 'SELECT * FROM process_minute'");
     print(out.as_bytes())?;
     if findings.iter().any(|f| f.violated) {
         anyhow::bail!("an invariant does not hold");

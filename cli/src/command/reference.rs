@@ -11,7 +11,12 @@ use crate::clock;
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
 
-pub(super) async fn run(place: &Place, table: ReferenceTable, what: Reference, format: Format) -> anyhow::Result<Outcome> {
+pub(super) async fn run(
+    place: &Place,
+    table: ReferenceTable,
+    what: Reference,
+    format: Format,
+) -> anyhow::Result<Outcome> {
     match what {
         Reference::Import { zone, file } => {
             let read = input::read(&file, &mut std::io::stdin().lock())?;
@@ -44,8 +49,10 @@ pub(crate) async fn import(
     if report.added > 0 || !report.ended.is_empty() {
         reference::publish(&lake, &control, table).await?;
     }
-    let mut told =
-        format!("{}: {} rows added, {} there already, version {}\n", table, report.added, report.unchanged, report.version);
+    let mut told = format!(
+        "{}: {} rows added, {} there already, version {}\n",
+        table, report.added, report.unchanged, report.version
+    );
     for ended in &report.ended {
         told.push_str(&format!("ended: {ended}\n"));
     }

@@ -63,8 +63,10 @@ fn accounting_one_bad_line_costs_itself() {
         (at(noon, noon).replace("gpu=1", "gpu=99999999999999999999"), "AllocTRES: GPU count `99999999999999999999`"),
         (at(noon, noon).replace("2|C", "two|C"), "JobID: "),
         (at(noon, noon).replace("2026-03-02T09:00:00", "Unknown"), "Submit: the record has no submit time"),
-        ("100|FAILED|2026-03-02T10:00:00|2026-03-02T10:00:00|2026-03-02T12:00:00|gres/gpu=4|n1".to_owned(),
-            "JobID: differs from line 2 of acct.txt, which has the same job id and start"),
+        (
+            "100|FAILED|2026-03-02T10:00:00|2026-03-02T10:00:00|2026-03-02T12:00:00|gres/gpu=4|n1".to_owned(),
+            "JobID: differs from line 2 of acct.txt, which has the same job id and start",
+        ),
     ];
     let site = Site::new();
     let mut bad: Vec<&[u8]> = cases.iter().map(|(line, _)| line.as_bytes()).collect();
@@ -118,8 +120,10 @@ fn accounting_files_that_say_nothing() {
     let zone = ["--zone", ZONE];
     import(one, &zone).fails(1, &["acct.txt", "--fields"]);
     import(&format!("JobID|State|Submit|Start|End\n{}", &one[..20]), &zone).fails(1, &["acct.txt", "AllocTRES"]);
-    import(&format!("{HEADER}\n{one}"), &["--zone", "Europe/Atlantis"]).fails(2, &["unknown time zone `Europe/Atlantis`"]);
-    import(&format!("{HEADER}\n{one}"), &["--zone", "UTC", "--fields", "JobID,State"]).fails(1, &["acct.txt", "header"]);
+    import(&format!("{HEADER}\n{one}"), &["--zone", "Europe/Atlantis"])
+        .fails(2, &["unknown time zone `Europe/Atlantis`"]);
+    import(&format!("{HEADER}\n{one}"), &["--zone", "UTC", "--fields", "JobID,State"])
+        .fails(1, &["acct.txt", "header"]);
     import(&format!("{HEADER}\n{one}"), &["--zone", "UTC", "--as-of", "yesterday"]).fails(2, &["--as-of `yesterday`"]);
     import("", &zone).fails(1, &["acct.txt", "is empty"]);
     import(HEADER, &zone).fails(3, &["acct.txt: the file has no records"]);
@@ -189,7 +193,11 @@ fn job_table_states_and_local_times() {
 #[test]
 fn a_map_that_does_not_fit_stops_before_the_first_record() {
     for (from, to, says) in [
-        ("account = \"account\"", "account = \"acct\"", vec!["`job.account`", "`acct`", "jobs.csv", "id, account, start"]),
+        (
+            "account = \"account\"",
+            "account = \"acct\"",
+            vec!["`job.account`", "`acct`", "jobs.csv", "id, account, start"],
+        ),
         ("[job]", "[job]\ncolour = \"red\"", vec!["column map", "colour"]),
         ("\"ENDED\"", "\"OVER\"", vec!["state.constant", "OVER"]),
         ("rfc3339", "rfc9999", vec!["rfc9999"]),
@@ -231,7 +239,8 @@ fn samples_an_impossible_reading_is_none() {
     let site = Site::new();
     let wild = "2026-03-02T10:05:00+00:00,n1,64,u,2,cmd,100,1024,1,37100,10,17592186044134\n";
     let file = site.file("samples.csv", format!("{good}{wild}"));
-    site.run(&["import", "sonar", &file]).fails(3, &["samples.csv:2: gpu%: `37100`", "samples.csv:2: gpu_mem_kib: `17592186044134`"]);
+    site.run(&["import", "sonar", &file])
+        .fails(3, &["samples.csv:2: gpu%: `37100`", "samples.csv:2: gpu_mem_kib: `17592186044134`"]);
     let row = site.sql("SELECT gpu_ppm IS NULL AND gpu_mem_bytes IS NULL AS absent FROM sample WHERE job = '2'");
     assert_eq!(row.one("absent"), "true");
     let file = site.file("prose.csv", "Dear all,\nplease find attached\n");
@@ -255,7 +264,8 @@ fn a_cut_gz_gives_its_whole_records_and_says_so() {
         let file = site.file("jobs.csv.gz", bytes);
         site.run(&["import", "jobs", "--cluster", "alpha", "--map", &map, "--as-of", "2026-03-03T00:00:00Z", &file])
     };
-    import(&gz[..gz.len() * 6 / 10]).fails(3, &["jobs.csv.gz: the gzip stream ends early", "the input ends inside this record"]);
+    import(&gz[..gz.len() * 6 / 10])
+        .fails(3, &["jobs.csv.gz: the gzip stream ends early", "the input ends inside this record"]);
     let before: usize = site.sql("SELECT count(*) AS n FROM allocation").one("n").parse().unwrap();
     assert!((1_000..3_000).contains(&before), "{before}");
     assert_eq!(import(&gz).code, 0);

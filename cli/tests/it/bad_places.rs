@@ -53,7 +53,8 @@ fn what_is_no_input_file() {
     site.run_with(&["import", "sonar", "-"], b"").fails(1, &["`stdin` is empty"]);
     // one that cannot be read among good ones: nothing is taken, so that it can be typed again
     let good = site.file("jobs.csv", table_of(&[("a", "2026-03-02T10:00:00Z", "2026-03-02T11:00:00Z", 1)]));
-    site.run(&["import", "jobs", "--cluster", "alpha", "--map", &map, &good, &empty]).fails(1, &["empty.csv` is empty"]);
+    site.run(&["import", "jobs", "--cluster", "alpha", "--map", &map, &good, &empty])
+        .fails(1, &["empty.csv` is empty"]);
     assert!(!site.data().join("tables").exists());
 }
 
@@ -173,7 +174,9 @@ fn a_full_disk_stops_an_import_and_spoils_nothing() {
     // from hardly room for a segment to almost room for all tables
     for room in ["64", "700", "1500"] {
         let script = script.replace("ROOM", room);
-        let Some(done) = in_own_mounts("a_full_disk_stops_an_import_and_spoils_nothing", &script, &args) else { return };
+        let Some(done) = in_own_mounts("a_full_disk_stops_an_import_and_spoils_nothing", &script, &args) else {
+            return;
+        };
         done.fails(0, &["No space left on device"]);
         if room == "1500" {
             assert!(done.err.contains("cannot append to table"), "the last room is for the inbox: {}", done.err);
@@ -181,7 +184,11 @@ fn a_full_disk_stops_an_import_and_spoils_nothing() {
         let text = |name: &str| std::fs::read_to_string(site.beside(name)).unwrap();
         assert!(done.out.starts_with("import: 1\n"), "{room}: {done:#?}");
         assert!(done.out.contains("check: 0"), "{room}: {done:#?}");
-        assert!(text("roomy.txt").contains("10.00 EUR") || text("roomy.txt").contains("20.00 EUR"), "{}", text("roomy.txt"));
+        assert!(
+            text("roomy.txt").contains("10.00 EUR") || text("roomy.txt").contains("20.00 EUR"),
+            "{}",
+            text("roomy.txt")
+        );
         assert!(text("done.txt").contains("2.0 GPU-hours held cost 20.00 EUR"), "{room}: {}", text("done.txt"));
         if room == "64" {
             assert_eq!(text("roomy.txt"), report, "nothing had gone in");

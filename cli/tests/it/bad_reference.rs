@@ -31,7 +31,12 @@ fn rates_that_overlap() {
 fn owner_splits_that_are_not_a_hundred_percent() {
     let site = Site::billed("UTC", "EUR");
     let csv = "kind,value,team,share_percent\naccount,x,a,60\naccount,x,b,39.99\n";
-    refused(&site, "owners", csv, &["in.csv, line 2, column `share_percent`: the shares of account x add up to 99.99 %"]);
+    refused(
+        &site,
+        "owners",
+        csv,
+        &["in.csv, line 2, column `share_percent`: the shares of account x add up to 99.99 %"],
+    );
     let csv = "kind,value,team,share_percent\naccount,x,a,60\naccount,x,b,60\n";
     refused(&site, "owners", csv, &["in.csv, line 2, column `share_percent`: the shares of account x add up to 120 %"]);
 }
@@ -46,9 +51,19 @@ fn every_problem_of_a_file_at_once() {
         "in.csv, line 5: expected 3 cells",
     ];
     refused(&site, "rates", "price,from,to\nten,,\n1,2026-02-30,\n1,2026-03-02,2026-03-01\n1\n", &problems);
-    refused(&site, "rates", "prize\n1\n", &["in.csv, line 1, column `prize`: unknown column", "in.csv, line 1, column `price`: the column is missing"]);
+    refused(
+        &site,
+        "rates",
+        "prize\n1\n",
+        &["in.csv, line 1, column `prize`: unknown column", "in.csv, line 1, column `price`: the column is missing"],
+    );
     refused(&site, "inventory", "cluster,node,model,gpus\nc,n[1-,m,1\n", &["in.csv, line 2, column `node`"]);
-    refused(&site, "rules", "position,task_type\n1,training\n", &["in.csv, line 2, column `task_type`: unknown task type `training`"]);
+    refused(
+        &site,
+        "rules",
+        "position,task_type\n1,training\n",
+        &["in.csv, line 2, column `task_type`: unknown task type `training`"],
+    );
 
     let bare = Site::new();
     let file = bare.file("in.csv", "price,currency,from\n1,EUR,2026-03-01\n");

@@ -129,11 +129,34 @@ fn a_device_file_waits_for_its_process_file() {
 #[test]
 fn rows_in_conflict_are_kept_aside() {
     let row = |user: &str| JobRow {
-        job_id: 7, cluster: "alpha".into(), job_raw: "7".into(), submit_ms: 1_772_409_600_000, eligible_ms: None,
-        het_leader: None, array_job: None, array_task: None, tasks: 1, state: "PENDING".into(), user: Some(user.into()),
-        account: None, queue: None, qos: None, name: None, labels: None, workload_kind: None, priority: None,
-        reservation: None, comment: None, req_gpu_units: None, req_model: None, req_mem_bytes: None,
-        req_gpu_mem_bytes: None, req_cpus: None, req_nodes: None, time_limit_ms: None, source: "s".into(),
+        job_id: 7,
+        cluster: "alpha".into(),
+        job_raw: "7".into(),
+        submit_ms: 1_772_409_600_000,
+        eligible_ms: None,
+        het_leader: None,
+        array_job: None,
+        array_task: None,
+        tasks: 1,
+        state: "PENDING".into(),
+        user: Some(user.into()),
+        account: None,
+        queue: None,
+        qos: None,
+        name: None,
+        labels: None,
+        workload_kind: None,
+        priority: None,
+        reservation: None,
+        comment: None,
+        req_gpu_units: None,
+        req_model: None,
+        req_mem_bytes: None,
+        req_gpu_mem_bytes: None,
+        req_cpus: None,
+        req_nodes: None,
+        time_limit_ms: None,
+        source: "s".into(),
         as_of_ms: 1_772_409_600_000,
     };
     let site = Site::new();
@@ -173,14 +196,28 @@ fn a_node_speaks_only_for_itself() {
     deliver("n2", &minutes("n2", &one));
     site.run(&["ingest"]).fails(3, &["in the folder of node `n2` and speaks of `n1`"]);
     let reading = ReadingRow {
-        source: "x".into(), kind: "node".into(), cluster: "bare".into(), node: Some("n1".into()), read_at_ms: 1,
-        from_ms: 0, to_ms: 1, ok: true, rows: 0, error: None,
+        source: "x".into(),
+        kind: "node".into(),
+        cluster: "bare".into(),
+        node: Some("n1".into()),
+        read_at_ms: 1,
+        from_ms: 0,
+        to_ms: 1,
+        ok: true,
+        rows: 0,
+        error: None,
     };
     deliver("n2", &[segment("n2", &[reading]).unwrap().unwrap()]);
     site.run(&["ingest"]).fails(3, &["in the folder of node `n2` and speaks of `n1`"]);
     let state = NodeStateRow {
-        cluster: "bare".into(), node: "n2".into(), from_ms: 0, to_ms: Some(1), state: "up".into(), reason: None,
-        source: "n2".into(), as_of_ms: 1,
+        cluster: "bare".into(),
+        node: "n2".into(),
+        from_ms: 0,
+        to_ms: Some(1),
+        state: "up".into(),
+        reason: None,
+        source: "n2".into(),
+        as_of_ms: 1,
     };
     deliver("n2", &[segment("n2", &[state]).unwrap().unwrap()]);
     site.run(&["ingest"]).fails(3, &["a node does not write `node_state`"]);

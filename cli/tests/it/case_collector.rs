@@ -30,8 +30,16 @@ impl Node {
     pub(crate) fn facts(&self) -> Vec<Segment> {
         let to_ms = self.noon_ms() + 60 * MINUTE_MS;
         let reading = ReadingRow {
-            source: self.name.into(), kind: "node".into(), cluster: "bare".into(), node: Some(self.name.into()),
-            read_at_ms: to_ms, from_ms: self.noon_ms(), to_ms, ok: true, rows: 60, error: None,
+            source: self.name.into(),
+            kind: "node".into(),
+            cluster: "bare".into(),
+            node: Some(self.name.into()),
+            read_at_ms: to_ms,
+            from_ms: self.noon_ms(),
+            to_ms,
+            ok: true,
+            rows: 60,
+            error: None,
         };
         [segment(self.name, &[self.device()]), segment(self.name, &[reading])].map(|s| s.unwrap().unwrap()).into()
     }
@@ -39,22 +47,58 @@ impl Node {
     /// The card, known from noon on.
     fn device(&self) -> DeviceRow {
         DeviceRow {
-            device_id: device_id(self.uuid), first_seen_ms: self.noon_ms(), retired_ms: None, cluster: "bare".into(),
-            node: self.name.into(), uuid: self.uuid.into(), parent_id: None, model: Some("A100".into()),
-            memory_bytes: Some(80 << 30), mig_profile: None, compute_slices: None, card_slices: None, interconnect: None,
-            compute_capability: None, driver: None, minor: None, pci: None, queue: None, scheduler: "none".into(),
+            device_id: device_id(self.uuid),
+            first_seen_ms: self.noon_ms(),
+            retired_ms: None,
+            cluster: "bare".into(),
+            node: self.name.into(),
+            uuid: self.uuid.into(),
+            parent_id: None,
+            model: Some("A100".into()),
+            memory_bytes: Some(80 << 30),
+            mig_profile: None,
+            compute_slices: None,
+            card_slices: None,
+            interconnect: None,
+            compute_capability: None,
+            driver: None,
+            minor: None,
+            pci: None,
+            queue: None,
+            scheduler: "none".into(),
         }
     }
 
     /// Minutes by (sequence number, wall clock): the boot-time clock goes on steadily from an hour after the boot.
     pub(crate) fn minutes(&self, ticks: &[(i64, i64)], process_count: i64) -> Vec<DeviceMinuteRow> {
         let minute = |(seq, tick_ms): &(i64, i64)| DeviceMinuteRow {
-            day: day_of(*tick_ms) as i32, device_id: device_id(self.uuid), boot_id: boot_id(self.name, "b"), seq: *seq,
-            collector_id: 1, tick_ms: *tick_ms, mono_ms: 3_600_000 + seq * MINUTE_MS, dur_ms: MINUTE_MS,
-            synchronised: true, state: "ok".into(), reason: None, process_count, gpu_util_ppm: Some(1_000_000),
-            mem_util_ppm: None, sm_ppm: None, dram_ppm: None, tensor_ppm: None, activity_source: None,
-            mem_used_bytes: None, mem_reserved_bytes: None, mem_total_bytes: None, power_mw: None, energy_mj: None,
-            temperature_c: None, limit_reasons: None, ecc_uncorrected: None, xid: None,
+            day: day_of(*tick_ms) as i32,
+            device_id: device_id(self.uuid),
+            boot_id: boot_id(self.name, "b"),
+            seq: *seq,
+            collector_id: 1,
+            tick_ms: *tick_ms,
+            mono_ms: 3_600_000 + seq * MINUTE_MS,
+            dur_ms: MINUTE_MS,
+            synchronised: true,
+            state: "ok".into(),
+            reason: None,
+            process_count,
+            gpu_util_ppm: Some(1_000_000),
+            mem_util_ppm: None,
+            sm_ppm: None,
+            dram_ppm: None,
+            tensor_ppm: None,
+            activity_source: None,
+            mem_used_bytes: None,
+            mem_reserved_bytes: None,
+            mem_total_bytes: None,
+            power_mw: None,
+            energy_mj: None,
+            temperature_c: None,
+            limit_reasons: None,
+            ecc_uncorrected: None,
+            xid: None,
         };
         ticks.iter().map(minute).collect()
     }
@@ -62,13 +106,36 @@ impl Node {
     /// The process in those minutes, busy for so long in each.
     pub(crate) fn processes(&self, ticks: &[(i64, i64)], busy_ms: i64) -> Vec<ProcessMinuteRow> {
         let minute = |(seq, tick_ms): &(i64, i64)| ProcessMinuteRow {
-            day: day_of(*tick_ms) as i32, device_id: device_id(self.uuid), instance_id: None,
-            boot_id: boot_id(self.name, "b"), seq: *seq, tick_ms: *tick_ms,
-            hint_id: hint_of_session(self.name, "b", "42", "7"), hint: "session:42".into(), evidence: "session".into(),
-            pid: 42, start_ticks: 7, user: "ann".into(), command: Some("train".into()), busy_ms: Some(busy_ms),
-            covered_ms: MINUTE_MS, peak_ppm: None, mem_peak_bytes: None, mem_peak_source: None, sm_ppm: None, dram_ppm: None, tensor_ppm: None,
-            composite_ppm: None, weights_version: None, apportionment: "exclusive".into(), cpu_ms: None,
-            host_rss_bytes: None, read_bytes: None, io_wait_ms: None, state: None, reason: None,
+            day: day_of(*tick_ms) as i32,
+            device_id: device_id(self.uuid),
+            instance_id: None,
+            boot_id: boot_id(self.name, "b"),
+            seq: *seq,
+            tick_ms: *tick_ms,
+            hint_id: hint_of_session(self.name, "b", "42", "7"),
+            hint: "session:42".into(),
+            evidence: "session".into(),
+            pid: 42,
+            start_ticks: 7,
+            user: "ann".into(),
+            command: Some("train".into()),
+            busy_ms: Some(busy_ms),
+            covered_ms: MINUTE_MS,
+            peak_ppm: None,
+            mem_peak_bytes: None,
+            mem_peak_source: None,
+            sm_ppm: None,
+            dram_ppm: None,
+            tensor_ppm: None,
+            composite_ppm: None,
+            weights_version: None,
+            apportionment: "exclusive".into(),
+            cpu_ms: None,
+            host_rss_bytes: None,
+            read_bytes: None,
+            io_wait_ms: None,
+            state: None,
+            reason: None,
         };
         ticks.iter().map(minute).collect()
     }
@@ -101,7 +168,12 @@ fn c08_a_clock_step_loses_and_doubles_nothing() {
     let ticks: Vec<_> = (0..60).map(|m| (m, stamp(m))).collect();
     let site = Site::new();
     put(&site, &node.facts());
-    put(&site, &[segment("n1", &[DeviceRow { first_seen_ms: node.noon_ms() - 20 * MINUTE_MS, ..node.device() }]).unwrap().unwrap()]);
+    put(
+        &site,
+        &[segment("n1", &[DeviceRow { first_seen_ms: node.noon_ms() - 20 * MINUTE_MS, ..node.device() }])
+            .unwrap()
+            .unwrap()],
+    );
     put(&site, &pair("n1", &node.processes(&ticks, MINUTE_MS), &node.minutes(&ticks, 1)).unwrap());
     site.ok(&["ingest"]);
     let usage = usage(&site);
@@ -118,15 +190,21 @@ fn c08_a_clock_step_loses_and_doubles_nothing() {
 #[test]
 fn c47_a_gap_with_the_same_process_is_held_and_estimated() {
     let node = Node::bare("n1", "GPU-0");
-    let ticks: Vec<_> = (0..60).filter(|m| !(20..25).contains(m)).map(|m| (m, node.noon_ms() + m * MINUTE_MS)).collect();
+    let ticks: Vec<_> =
+        (0..60).filter(|m| !(20..25).contains(m)).map(|m| (m, node.noon_ms() + m * MINUTE_MS)).collect();
     let site = Site::new();
     put(&site, &node.facts());
     put(&site, &pair("n1", &node.processes(&ticks, MINUTE_MS), &node.minutes(&ticks, 1)).unwrap());
     site.ok(&["ingest"]);
     assert_eq!(usage(&site).get(&[("user", "ann")], "held_hours"), "1.0000");
-    let found = site.sql("SELECT sum(estimated_ms) AS estimated, sum(busy_ms) AS busy, sum(held_unmeasured_ms) AS dark FROM usage");
+    let found = site
+        .sql("SELECT sum(estimated_ms) AS estimated, sum(busy_ms) AS busy, sum(held_unmeasured_ms) AS dark FROM usage");
     let five = (5 * MINUTE_MS).to_string();
-    assert_eq!((found.one("estimated"), found.one("dark")), (five.as_str(), five.as_str()), "held, and neither busy nor waste");
+    assert_eq!(
+        (found.one("estimated"), found.one("dark")),
+        (five.as_str(), five.as_str()),
+        "held, and neither busy nor waste"
+    );
     assert_eq!(found.one("busy"), (55 * MINUTE_MS).to_string());
 }
 
@@ -139,14 +217,22 @@ fn c47_a_gap_between_two_processes_is_a_gap() {
     let mut rows = node.processes(&before, MINUTE_MS);
     let other = hint_of_session("n1", "b", "43", "9");
     rows.extend(node.processes(&after, MINUTE_MS).into_iter().map(|r| ProcessMinuteRow {
-        hint_id: other, hint: "session:43".into(), pid: 43, start_ticks: 9, user: "bob".into(), ..r
+        hint_id: other,
+        hint: "session:43".into(),
+        pid: 43,
+        start_ticks: 9,
+        user: "bob".into(),
+        ..r
     }));
     let site = Site::new();
     put(&site, &node.facts());
     put(&site, &pair("n1", &rows, &node.minutes(&[before, after].concat(), 1)).unwrap());
     site.ok(&["ingest"]);
     let by = usage(&site);
-    assert_eq!((by.get(&[("user", "ann")], "held_hours"), by.get(&[("user", "bob")], "held_hours")), ("0.2500", "0.2500"));
+    assert_eq!(
+        (by.get(&[("user", "ann")], "held_hours"), by.get(&[("user", "bob")], "held_hours")),
+        ("0.2500", "0.2500")
+    );
     assert_eq!(by.get(&[("user", "-")], "unobserved_hours"), "0.5000");
     assert_eq!(site.sql("SELECT sum(estimated_ms) AS n FROM usage").one("n"), "0");
 }
@@ -186,7 +272,10 @@ fn c10_a_re_send_is_accepted_and_counted_once() {
         assert!(told.contains(said), "{told}");
     }
     let first = usage(&site);
-    assert_eq!((first.get(&[("user", "ann")], "held_hours"), first.get(&[("user", "ann")], "busy_hours")), ("1.0000", "0.5000"));
+    assert_eq!(
+        (first.get(&[("user", "ann")], "held_hours"), first.get(&[("user", "ann")], "busy_hours")),
+        ("1.0000", "0.5000")
+    );
 
     put(&site, &node.hour(MINUTE_MS));
     site.run(&["ingest"]).fails(3, &["process_minute: another row with the same key"]);
@@ -241,7 +330,8 @@ fn c32_older_and_newer_files_in_either_order() {
 
     // an instant without a zone is not the integer that it should be: the file is named, nothing becomes NULL
     let wrong = rewritten("*, to_timestamp_millis(first_seen_ms) AS wrong", "device", "device");
-    let columns = "device_id, to_timestamp_millis(first_seen_ms) AS first_seen_ms, cluster, node, uuid, model, scheduler";
+    let columns =
+        "device_id, to_timestamp_millis(first_seen_ms) AS first_seen_ms, cluster, node, uuid, model, scheduler";
     let typed = rewritten(columns, "device", "device");
     for (file, reason) in [(wrong, "column `wrong` is unknown"), (typed, "column `first_seen_ms` is Timestamp")] {
         let site = Site::new();

@@ -105,7 +105,10 @@ fn c41_a_cluster_without_gpus_costs_nothing() {
 #[test]
 fn c41_what_nobody_reports_is_idle_not_absent() {
     let site = Site::new();
-    site.reference("inventory", "cluster,node,model,gpus,declared_up,from\nalpha,n1,H100,8,true,2026-03-02T00:00:00Z\n");
+    site.reference(
+        "inventory",
+        "cluster,node,model,gpus,declared_up,from\nalpha,n1,H100,8,true,2026-03-02T00:00:00Z\n",
+    );
     site.sacct(
         "UTC",
         "JobID|State|Submit|Start|End|AllocTRES|NodeList\n\

@@ -118,7 +118,10 @@ fn c42_eighty_matches_eighty_and_eighty_point_nought() {
     let site = Site::billed("UTC", "USD");
     site.reference("tiers", "tier,memory_min_gib,memory_max_gib\nlarge,80,80\n");
     site.reference("rates", "tier,price\nlarge,7\n");
-    site.reference("inventory", "cluster,node,model,gpus,memory_gib\nalpha,n1,A,1,80\nalpha,n2,B,1,80.0\nalpha,n3,C,1,80.00\n");
+    site.reference(
+        "inventory",
+        "cluster,node,model,gpus,memory_gib\nalpha,n1,A,1,80\nalpha,n2,B,1,80.0\nalpha,n3,C,1,80.00\n",
+    );
     site.sacct(
         "UTC",
         "JobID|Account|State|Submit|Start|End|AllocTRES|NodeList\n\

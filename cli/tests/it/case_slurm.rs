@@ -38,7 +38,9 @@ fn c21_four_gpus_however_they_are_written() {
 #[test]
 fn c21_a_clipped_column_is_an_error_and_no_gpus_are_no_gpu_job() {
     let site = Site::new();
-    for clipped in ["billing=8,cpu=8,gres/g", "billing=8,cpu=8,gres/gpu", "billing=8,cpu=8,gres/gpu=", "billing=8,cp+", ""] {
+    for clipped in
+        ["billing=8,cpu=8,gres/g", "billing=8,cpu=8,gres/gpu", "billing=8,cpu=8,gres/gpu=", "billing=8,cp+", ""]
+    {
         let file = site.file("clipped.txt", hour(1, "AllocTRES", clipped));
         let done = site.run(&["import", "sacct", "--cluster", "alpha", "--zone", "UTC", &file]);
         done.fails(3, &["clipped.txt:2: AllocTRES: "]);

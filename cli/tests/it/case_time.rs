@@ -108,7 +108,8 @@ fn c30_single_days_add_up_to_their_range_in_every_zone() {
         };
         rows.push((format!("a{}", n % 3), at(n * 174), at(n * 174 + 36 + n * 18), 1 + n % 4));
     }
-    let rows: Vec<(&str, &str, &str, u32)> = rows.iter().map(|(a, s, e, g)| (a.as_str(), s.as_str(), e.as_str(), *g)).collect();
+    let rows: Vec<(&str, &str, &str, u32)> =
+        rows.iter().map(|(a, s, e, g)| (a.as_str(), s.as_str(), e.as_str(), *g)).collect();
     site.jobs(&table_of(&rows));
     let charge = |zone: &str, from: &str, to: &str, step: &[&str]| -> Table {
         let window = ["report", "charge", "--by", "account", "--zone", zone, "--from", from, "--to", to];

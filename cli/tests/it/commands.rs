@@ -8,10 +8,28 @@ use crate::table::Table;
 
 /// Every command that takes arguments of its own.
 const COMMANDS: [&[&str]; 22] = [
-    &["demo"], &["import", "sacct"], &["import", "jobs"], &["import", "sonar"], &["ingest"], &["inventory"], &["pools"],
-    &["tiers"], &["rules"], &["weights"], &["rates"], &["owners"], &["quotas"], &["report", "accounting"],
-    &["report", "usage"], &["report", "charge"], &["report", "gaps"], &["report", "samples"], &["explain"], &["check"],
-    &["sql"], &[],
+    &["demo"],
+    &["import", "sacct"],
+    &["import", "jobs"],
+    &["import", "sonar"],
+    &["ingest"],
+    &["inventory"],
+    &["pools"],
+    &["tiers"],
+    &["rules"],
+    &["weights"],
+    &["rates"],
+    &["owners"],
+    &["quotas"],
+    &["report", "accounting"],
+    &["report", "usage"],
+    &["report", "charge"],
+    &["report", "gaps"],
+    &["report", "samples"],
+    &["explain"],
+    &["check"],
+    &["sql"],
+    &[],
 ];
 
 fn two_teams() -> Site {
@@ -48,11 +66,13 @@ fn wrong_usage_is_code_2_and_says_what_is_right() {
     site.run(&["report", "usage"]).fails(2, &["--month"]);
     site.run(&["report", "usage", "--month", "March"]).fails(2, &["`March` is not a month of the form YYYY-MM"]);
     site.run(&["report", "usage", "--month", "2026-13"]).fails(2, &["`2026-13` is not a month"]);
-    site.run(&["report", "usage", "--from", "2026-03-02", "--to", "2026-03-01"]).fails(2, &["its end is not after its start"]);
+    site.run(&["report", "usage", "--from", "2026-03-02", "--to", "2026-03-01"])
+        .fails(2, &["its end is not after its start"]);
     site.run(&["reprot"]).fails(2, &["reprot"]);
     site.run(&["import", "jobs", "--cluster", "x", "file.csv"]).fails(2, &["--map"]);
     site.run(&["explain", "no-such-job"]).fails(2, &["no run `no-such-job`"]);
-    site.run(&["report", "accounting", "--month", "2026-03", "--by", "device"]).fails(2, &["cannot be grouped by `device`"]);
+    site.run(&["report", "accounting", "--month", "2026-03", "--by", "device"])
+        .fails(2, &["cannot be grouped by `device`"]);
 
     let bare = Site::new();
     bare.run(&["check"]).fails(1, &["there is no data at"]);
@@ -106,17 +126,30 @@ fn reference_tables_are_listed_as_they_are_typed() {
 #[test]
 fn sql_reads_and_changes_nothing() {
     let site = two_teams();
-    let rows = site.sql("SELECT account, sum(busy_ms + held_idle_ms + held_unmeasured_ms) AS held_ms FROM usage \
-                         JOIN run ON run.holder = usage.holder GROUP BY account ORDER BY account");
+    let rows = site.sql(
+        "SELECT account, sum(busy_ms + held_idle_ms + held_unmeasured_ms) AS held_ms FROM usage \
+                         JOIN run ON run.holder = usage.holder GROUP BY account ORDER BY account",
+    );
     assert_eq!((rows.column("account"), rows.column("held_ms")), (vec!["blue", "red"], vec!["3600000", "10050000"]));
     for query in [
-        "DROP TABLE usage", "DELETE FROM usage", "INSERT INTO usage SELECT * FROM usage", "CREATE TABLE x AS SELECT 1",
-        "CREATE EXTERNAL TABLE x STORED AS CSV LOCATION '/etc/passwd'", "COPY usage TO '/tmp/x.csv'",
-        "SET datafusion.execution.target_partitions = 1", "SELECT * FROM '/etc/passwd'", "SELECT 1; SELECT 2", "SELECT",
+        "DROP TABLE usage",
+        "DELETE FROM usage",
+        "INSERT INTO usage SELECT * FROM usage",
+        "CREATE TABLE x AS SELECT 1",
+        "CREATE EXTERNAL TABLE x STORED AS CSV LOCATION '/etc/passwd'",
+        "COPY usage TO '/tmp/x.csv'",
+        "SET datafusion.execution.target_partitions = 1",
+        "SELECT * FROM '/etc/passwd'",
+        "SELECT 1; SELECT 2",
+        "SELECT",
     ] {
         site.run(&["sql", query]).fails(1, &["the query was refused or failed"]);
     }
-    assert_eq!(site.ok(&["sql", "SELECT 1 AS one WHERE false", "--format", "csv"]), "one\n", "a header even without rows");
+    assert_eq!(
+        site.ok(&["sql", "SELECT 1 AS one WHERE false", "--format", "csv"]),
+        "one\n",
+        "a header even without rows"
+    );
     assert_eq!(site.ok(&["sql", "SELECT 1 AS one WHERE false", "--format", "json"]).trim(), "[]");
 }
 
@@ -142,7 +175,8 @@ fn standard_input_and_broken_pipes() {
     assert_eq!(done.code, 0, "{done:#?}");
     assert_eq!(site.sql("SELECT source FROM allocation").one("source"), "stdin");
 
-    let mut long = site.command(&["sql", "SELECT a.value, b.value FROM range(3000) a, range(300) b", "--format", "csv"]);
+    let mut long =
+        site.command(&["sql", "SELECT a.value, b.value FROM range(3000) a, range(300) b", "--format", "csv"]);
     let mut child = long.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let mut head = [0; 10];
     child.stdout.take().unwrap().read_exact(&mut head).unwrap();

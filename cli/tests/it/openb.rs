@@ -11,8 +11,7 @@ fn openb_by_qos_with_parts_of_gpus() {
     site.ok(&["import", "jobs", "--cluster", "openb", "--map", &map, &pods]);
     let window = ["--from", "2023-01-01", "--to", "2024-01-01"];
 
-    let expected =
-        [("LS", "41413.3600"), ("Burstable", "7459.2006"), ("BE", "1311.6358"), ("Guaranteed", "1286.4778")];
+    let expected = [("LS", "41413.3600"), ("Burstable", "7459.2006"), ("BE", "1311.6358"), ("Guaranteed", "1286.4778")];
     let usage = site.table(&[&["report", "usage"][..], &window, &["--by", "qos"]].concat());
     assert_eq!(usage.rows.len(), expected.len());
     for (qos, hours) in expected {

@@ -61,5 +61,9 @@ fn philly_october_by_team_to_the_cent() {
     }
     let usage = site.table(&["report", "usage", "--month", "2017-10"]);
     assert_eq!((usage.one("held_hours"), usage.one("capacity_hours")), ("442067.6128", "442067.6128"));
-    assert_eq!(usage.one("held_unmeasured_hours"), "442067.6128", "a trace without measurements is neither busy nor idle");
+    assert_eq!(
+        usage.one("held_unmeasured_hours"),
+        "442067.6128",
+        "a trace without measurements is neither busy nor idle"
+    );
 }

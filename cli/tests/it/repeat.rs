@@ -2,7 +2,8 @@
 
 use crate::site::Site;
 
-const HEADER: &str = "JobID|User|Account|Partition|QOS|State|Submit|Eligible|Start|End|AllocTRES|Timelimit|NodeList|JobName\n";
+const HEADER: &str =
+    "JobID|User|Account|Partition|QOS|State|Submit|Eligible|Start|End|AllocTRES|Timelimit|NodeList|JobName\n";
 
 /// A record of accounting on 2 March 2026.
 fn record(id: &str, who: &str, state: &str, start: &str, end: &str, gpus: u32) -> String {
@@ -10,7 +11,9 @@ fn record(id: &str, who: &str, state: &str, start: &str, end: &str, gpus: u32) -
     let (start, end) = (at(start), at(end));
     let nodes = if start == "Unknown" { "None assigned" } else { "n1" };
     let tres = if start == "Unknown" { String::new() } else { format!("cpu=4,gres/gpu={gpus},node=1") };
-    format!("{id}|{who}|{who}-lab|train|normal|{state}|2026-03-01T08:00:00|2026-03-01T08:00:00|{start}|{end}|{tres}|1-00:00:00|{nodes}|job{id}\n")
+    format!(
+        "{id}|{who}|{who}-lab|train|normal|{state}|2026-03-01T08:00:00|2026-03-01T08:00:00|{start}|{end}|{tres}|1-00:00:00|{nodes}|job{id}\n"
+    )
 }
 
 /// Three overlapping looks at one cluster, each later than the one before.
@@ -30,9 +33,12 @@ fn looks() -> [(&'static str, &'static str, String); 3] {
         record("3", "cyd", "TIMEOUT", "02T06:00", "03T06:00", 1),
         record("4", "ann", "COMPLETED", "03T01:00", "03T01:00", 8),
     ];
-    [("first.txt", "2026-03-01T18:00:00Z", first), ("second.txt", "2026-03-02T12:00:00Z", second),
-     ("third.txt", "2026-03-03T12:00:00Z", third)]
-        .map(|(name, as_of, rows)| (name, as_of, format!("{HEADER}{}", rows.concat())))
+    [
+        ("first.txt", "2026-03-01T18:00:00Z", first),
+        ("second.txt", "2026-03-02T12:00:00Z", second),
+        ("third.txt", "2026-03-03T12:00:00Z", third),
+    ]
+    .map(|(name, as_of, rows)| (name, as_of, format!("{HEADER}{}", rows.concat())))
 }
 
 fn look(site: &Site, n: usize) {
@@ -45,7 +51,10 @@ fn look(site: &Site, n: usize) {
 fn priced() -> Site {
     let site = Site::billed("Asia/Kolkata", "INR");
     site.price("123.45");
-    site.reference("owners", "kind,value,team,share_percent\naccount,ann-lab,red,60\naccount,ann-lab,blue,40\naccount,*,{value},\n");
+    site.reference(
+        "owners",
+        "kind,value,team,share_percent\naccount,ann-lab,red,60\naccount,ann-lab,blue,40\naccount,*,{value},\n",
+    );
     site
 }
 
@@ -94,7 +103,11 @@ fn l6_order_repetition_and_moments_of_ingest_change_nothing() {
 /// Files given together are one import; a file twice, or under another name, adds nothing.
 #[test]
 fn l6_a_file_twice_in_one_command() {
-    let text = format!("{HEADER}{}{}", record("1", "ann", "COMPLETED", "01T09:00", "01T12:00", 2), record("2", "bob", "FAILED", "01T10:00", "01T13:00", 1));
+    let text = format!(
+        "{HEADER}{}{}",
+        record("1", "ann", "COMPLETED", "01T09:00", "01T12:00", 2),
+        record("2", "bob", "FAILED", "01T10:00", "01T13:00", 1)
+    );
     let (once, twice) = (priced(), priced());
     let file = once.file("a.txt", &text);
     once.ok(&["import", "sacct", "--cluster", "alpha", "--zone", "UTC", &file]);

@@ -48,9 +48,10 @@ fn figures(site: &Site, folder: &str) {
 /// From the first sample to the last: the first itself stands for no time.
 fn sampled_hours(files: &[String; 2]) -> String {
     let texts = files.each_ref().map(|f| text_of(f));
-    let stamps = texts.iter().flat_map(|t| t.lines()).map(|l| {
-        chrono::DateTime::parse_from_rfc3339(l.split(',').next().unwrap()).unwrap().timestamp_millis()
-    });
+    let stamps = texts
+        .iter()
+        .flat_map(|t| t.lines())
+        .map(|l| chrono::DateTime::parse_from_rfc3339(l.split(',').next().unwrap()).unwrap().timestamp_millis());
     let (first, last) = (stamps.clone().min().unwrap(), stamps.max().unwrap());
     four_places(i128::from(last - first), 3_600_000)
 }
@@ -66,7 +67,10 @@ fn held(site: &Site, sampled: &str) {
         // each figure is rounded for itself
         let rest = decimal(of("unallocated_hours")) - (whole - decimal(hours));
         assert!(rest.abs() <= 1, "nobody's is the rest: {row:?}");
-        assert_eq!((of("unobserved_hours"), of("unavailable_hours"), of("held_unmeasured_hours")), ("0.0000", "0.0000", "0.0000"));
+        assert_eq!(
+            (of("unobserved_hours"), of("unavailable_hours"), of("held_unmeasured_hours")),
+            ("0.0000", "0.0000", "0.0000")
+        );
         let parts = decimal(of("busy_hours")) + decimal(of("held_idle_hours"));
         assert!((parts - decimal(hours)).abs() <= 1, "{row:?}");
     }
@@ -91,7 +95,9 @@ fn idle_holder(site: &Site) {
 }
 
 fn everything(site: &Site) -> [String; 3] {
-    let by = |by: &str| site.ok(&[&["report", "usage", "--format", "csv", "--step", "day", "--by", by][..], &WINDOW].concat());
+    let by = |by: &str| {
+        site.ok(&[&["report", "usage", "--format", "csv", "--step", "day", "--by", by][..], &WINDOW].concat())
+    };
     [site.ok(&["report", "samples", "--zone", "UTC", "--format", "csv"]), by("device"), by("job,user,device")]
 }
 

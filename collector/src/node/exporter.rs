@@ -25,7 +25,11 @@ pub(super) struct Exporter {
 
 impl Exporter {
     /// Starts to scrape, where an exporter is configured.
-    pub(super) fn start(config: &NodeConfig, clock: Arc<dyn Clock>, metrics: Arc<NodeMetrics>) -> Result<Option<Self>, ScrapeError> {
+    pub(super) fn start(
+        config: &NodeConfig,
+        clock: Arc<dyn Clock>,
+        metrics: Arc<NodeMetrics>,
+    ) -> Result<Option<Self>, ScrapeError> {
         let Some(url) = &config.dcgm_url else { return Ok(None) };
         let deadline = Duration::from_millis(config.dcgm_deadline_ms);
         let scraper = Scraper::new(url, deadline, config.dcgm_max_bytes)?;
@@ -51,7 +55,12 @@ fn outside(tick: DcgmTick) -> Outside {
     Outside { uuid, gpu_instance, activity: Activity { gpu_ppm, sm_ppm, dram_ppm, tensor_ppm, source: SOURCE } }
 }
 
-async fn scrape(scraper: Scraper, minute: std::sync::Weak<Mutex<Minute>>, clock: Arc<dyn Clock>, metrics: Arc<NodeMetrics>) {
+async fn scrape(
+    scraper: Scraper,
+    minute: std::sync::Weak<Mutex<Minute>>,
+    clock: Arc<dyn Clock>,
+    metrics: Arc<NodeMetrics>,
+) {
     loop {
         let took = Stopwatch::start();
         let page = scraper.page().await;

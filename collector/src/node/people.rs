@@ -38,7 +38,14 @@ impl People {
     }
 
     /// What is known at the end of the tick that began at `start` of everybody who used a card in it. Ends the tick.
-    pub(super) fn of_tick(&mut self, site: &Site, cards: &[CardTick], known: &Known, start: Moment, now: Moment) -> BTreeMap<Process, Person> {
+    pub(super) fn of_tick(
+        &mut self,
+        site: &Site,
+        cards: &[CardTick],
+        known: &Known,
+        start: Moment,
+        now: Moment,
+    ) -> BTreeMap<Process, Person> {
         let proc = self.proc.get_mut();
         let mut places: BTreeMap<Process, Vec<&str>> = BTreeMap::new();
         for card in cards {
@@ -54,10 +61,7 @@ impl People {
         let mut out = BTreeMap::new();
         for (process, on, look) in looks {
             let device: Vec<Held> = on.iter().flat_map(|uuid| known.holders(uuid)).cloned().collect();
-            let records = attribute::Records {
-                device: &device,
-                process: known.job(process, self.ticks_per_second),
-            };
+            let records = attribute::Records { device: &device, process: known.job(process, self.ticks_per_second) };
             let belongs = attribute::belongs(site, &look.witness, &records, &self.runs);
             out.insert(process, Person { facts: Some(look.facts), belongs: Some(belongs), absent: look.absent });
         }

@@ -68,7 +68,9 @@ impl Records {
             for (uuid, mut pods) in by_pods {
                 held.entry(uuid).or_default().append(&mut pods);
             }
-            odd.extend(strange.iter().map(|d| format!("the kubelet names a device that this node does not have: {d:?}")));
+            odd.extend(
+                strange.iter().map(|d| format!("the kubelet names a device that this node does not have: {d:?}")),
+            );
         }
         Known { looked, held, odd }
     }

@@ -91,7 +91,8 @@ impl Watch {
         // the first look has nothing to compare with: it is what the first tick starts from
         nvml.minute();
         nvml.unnamed().iter().for_each(|why| tracing::error!("a card cannot be named, and has no rows: {why}"));
-        let exporter = Exporter::start(config, Arc::clone(&clock), Arc::clone(&metrics)).map_err(WatchError::Exporter)?;
+        let exporter =
+            Exporter::start(config, Arc::clone(&clock), Arc::clone(&metrics)).map_err(WatchError::Exporter)?;
         Ok(Self {
             node: NodeFacts {
                 cluster: config.cluster.clone(),

@@ -285,9 +285,9 @@ impl Reader<'_> {
             Err(e) => Err(("ReqTRES", e.to_string())),
             Ok(asked) => match gres_text.filter(|_| asked.gpus.count == 0) {
                 None => Ok(asked),
-                Some(text) => of_gres(text, Form::Asked)
-                    .map(|read| Tres { gpus: read.gpus, ..asked })
-                    .map_err(|e| ("ReqGRES", e)),
+                Some(text) => {
+                    of_gres(text, Form::Asked).map(|read| Tres { gpus: read.gpus, ..asked }).map_err(|e| ("ReqGRES", e))
+                }
             },
         };
         match read {

@@ -53,8 +53,16 @@ fn no_float_unsigned_or_dictionary_type() {
 #[test]
 fn content_tells_absent_from_empty() {
     let mut a = ReadingRow {
-        source: "s".into(), kind: "import".into(), cluster: "c".into(), node: None, read_at_ms: 1, from_ms: 0,
-        to_ms: 1, ok: true, rows: 0, error: None,
+        source: "s".into(),
+        kind: "import".into(),
+        cluster: "c".into(),
+        node: None,
+        read_at_ms: 1,
+        from_ms: 0,
+        to_ms: 1,
+        ok: true,
+        rows: 0,
+        error: None,
     };
     let absent = a.content();
     a.node = Some(String::new());

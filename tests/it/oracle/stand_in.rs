@@ -336,7 +336,8 @@ fn serve(counts: &[&Unnamed], capacity: Option<&Capacity>) -> Vec<Held> {
     }
     // whole milliseconds; those that parts leave over go to the largest remainders
     let mut over = rows.values().map(|units| units % CARD_UNITS).sum::<i64>() / CARD_UNITS;
-    let mut order: Vec<_> = rows.iter().map(|(key, units)| (-(units % CARD_UNITS), key.1, key.2, key.3, *key)).collect();
+    let mut order: Vec<_> =
+        rows.iter().map(|(key, units)| (-(units % CARD_UNITS), key.1, key.2, key.3, *key)).collect();
     order.sort_unstable();
     for (_, _, _, _, key) in order {
         let held = rows.entry(key).or_default();

@@ -34,10 +34,12 @@ fn once<R: Row + PartialEq, K: Ord>(rows: impl Iterator<Item = R>, order: fn(&R)
 fn joined(readings: Vec<ReadingRow>) -> Vec<ReadingRow> {
     let mut out: Vec<ReadingRow> = Vec::new();
     for row in readings {
-        let kind = |r: &ReadingRow| (r.ok, r.source.clone(), r.kind.clone(), r.cluster.clone(), r.node.clone(), r.error.clone());
-        let before = out.iter_mut().find(|b| {
-            row.ok && kind(b) == kind(&row) && (0..=ADJOIN_MS).contains(&(row.from_ms - b.to_ms).abs())
-        });
+        let kind = |r: &ReadingRow| {
+            (r.ok, r.source.clone(), r.kind.clone(), r.cluster.clone(), r.node.clone(), r.error.clone())
+        };
+        let before = out
+            .iter_mut()
+            .find(|b| row.ok && kind(b) == kind(&row) && (0..=ADJOIN_MS).contains(&(row.from_ms - b.to_ms).abs()));
         match before {
             Some(before) => {
                 before.to_ms = before.to_ms.max(row.to_ms);

@@ -214,7 +214,8 @@ fn with_person(
     };
     let Some(facts) = person.and_then(|p| p.facts.as_ref()) else { return with_nobody(row, "user", why) };
     let absent = person.map_or(&[][..], |p| p.absent.as_slice());
-    let reason = |column: &str| absent.iter().find(|(c, _)| *c == column).map_or(Absent::NoEarlier, |(_, why)| why.clone());
+    let reason =
+        |column: &str| absent.iter().find(|(c, _)| *c == column).map_or(Absent::NoEarlier, |(_, why)| why.clone());
     let mut read = |column, value: Option<i64>| why.take(column, value.ok_or_else(|| reason(column)));
     ProcessMinuteRow {
         user: facts.user.clone(),

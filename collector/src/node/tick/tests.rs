@@ -116,10 +116,15 @@ fn activity_that_reads_zero_beside_a_busy_engine_is_unknown() {
     let rows = rows_of(&[card("GPU-a", busy, Ok(activity(0, 0, 0, 0)))], &people(&[1]), &[]);
     let (minute, one) = (&rows.minutes[0], &rows.processes[0]);
     assert_eq!((minute.sm_ppm, minute.dram_ppm, minute.tensor_ppm), (None, None, None));
-    assert!(minute.reason.as_ref().is_some_and(|r| r.contains("reads 0 beside a busy engine: ")), "{:?}", minute.reason);
+    assert!(
+        minute.reason.as_ref().is_some_and(|r| r.contains("reads 0 beside a busy engine: ")),
+        "{:?}",
+        minute.reason
+    );
     assert_eq!((one.busy_ms, one.sm_ppm), (Some(59_000), None));
 
-    let idle = CardUse { rates: RatesPpm { gpu_ppm: Ok(0), memory_ppm: Ok(0) }, ..used(&[(Who::Known(process(1)), Ok(0))]) };
+    let idle =
+        CardUse { rates: RatesPpm { gpu_ppm: Ok(0), memory_ppm: Ok(0) }, ..used(&[(Who::Known(process(1)), Ok(0))]) };
     let rows = rows_of(&[card("GPU-a", idle, Ok(activity(0, 0, 0, 0)))], &people(&[1]), &[]);
     assert_eq!((rows.minutes[0].sm_ppm, rows.processes[0].sm_ppm), (Some(0), Some(0)), "measured zero is zero");
 }
