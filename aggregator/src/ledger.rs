@@ -11,7 +11,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use gpuledger_schema::id::id63;
 use gpuledger_schema::path::{self, Numbered};
-use gpuledger_schema::table::{self, RUN, SESSION_DAY, Table, UNIT, USAGE, reference};
+use gpuledger_schema::table::{self, RUN, SESSION_DAY, UNIT, USAGE, reference};
 use gpuledger_schema::unit::DAY_MS;
 
 use crate::engine::{Engine, EngineError, Params, bigint, int};
