@@ -25,7 +25,7 @@ fn hung() -> (String, Option<String>, Option<i64>) {
 #[test]
 fn a_card_that_hangs_is_one_row_and_its_neighbours_have_no_gap() {
     // 09b: GPU 0's memory call hangs for 20 s at 60 s, GPU 1's utilization call for ever at 120 s
-    let mut machine = Machine::patient("09b_hang.toml", Duration::from_millis(400));
+    let mut machine = Machine::patient("09b_hang.toml", Duration::from_secs(2));
     let first = machine.tick();
     let seen = states(&machine, &first);
     assert_eq!(seen[0], hung());
@@ -40,7 +40,7 @@ fn a_card_that_hangs_is_one_row_and_its_neighbours_have_no_gap() {
     let id = gpuledger_schema::id::device_id(&machine.uuids[0]);
     let row = second.processes.iter().find(|p| p.device_id == id).unwrap();
     // its thread may be seen to be back a poll later
-    assert!((25_000..60_000).contains(&row.covered_ms), "{} ms", row.covered_ms);
+    assert!((20_000..60_000).contains(&row.covered_ms), "{} ms", row.covered_ms);
 
     // never more than one thread inside the hanging call, however often it is due
     machine.tick();

@@ -18,6 +18,9 @@ use gpuledger_schema::state::SchedulerKind;
 /// The scenario's second 0 by the boot clock: a full minute, so that ticks and the scenario's minutes are the same.
 const BOOT_MS: i64 = 6_000_000;
 
+/// How often a thread that hangs is looked for, 10 ms apart.
+const COME_BACK_TRIES: u32 = 20;
+
 /// The simulation and its clock.
 pub(crate) struct Sim {
     pub(crate) control: Control,
@@ -141,10 +144,21 @@ impl Machine {
         let span = TickSpan::starting(self.sim.now());
         while self.sim.now().boot_ms < span.end_boot_ms {
             self.sim.pass_ms(self.poll_ms.min(span.end_boot_ms - self.sim.now().boot_ms));
+            self.let_threads_come_back();
             self.poll();
         }
         let looked = self.nvml.minute();
         self.rows(span, looked)
+    }
+
+    /// Told time passes in no time, and a thread whose call came back in it needs some to say so.
+    fn let_threads_come_back(&mut self) {
+        for _ in 0..COME_BACK_TRIES {
+            if self.nvml.stuck().is_empty() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
     }
 
     fn rows(&mut self, span: TickSpan, looked: Vec<Looked<CardMinute>>) -> Rows {
