@@ -1,6 +1,8 @@
 //! The statements of `sql/`: each file once, with the header that says what it reads, takes and gives.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
@@ -73,15 +75,42 @@ macro_rules! statements {
 
 include!("statement_list.rs");
 
+static READ: OnceLock<Vec<Statement>> = OnceLock::new();
+
+/// Every statement: those of the binary, unless [`read_from`] came first.
+pub fn all() -> &'static [Statement] {
+    READ.get().map_or(ALL, Vec::as_slice)
+}
+
+/// For tests: takes the statements from a folder of files as they are now, so that a rule can be changed and tried
+/// without building anything. Only the first call counts, and it must come before any statement runs.
+pub fn read_from(folder: &Path) -> std::io::Result<()> {
+    let mut found = Vec::new();
+    for below in std::fs::read_dir(folder)? {
+        let below = below?.path();
+        for file in std::fs::read_dir(&below)? {
+            let file = file?.path();
+            if file.extension().is_some_and(|e| e == "sql") {
+                let name = file.strip_prefix(folder).unwrap_or(&file).with_extension("").to_string_lossy().into_owned();
+                let text = std::fs::read_to_string(&file)?;
+                found.push(Statement { name: name.leak(), text: text.leak() });
+            }
+        }
+    }
+    found.sort_by_key(|s| s.name);
+    READ.get_or_init(|| found);
+    Ok(())
+}
+
 /// A statement by name.
 pub fn find(name: &str) -> Option<Statement> {
-    ALL.iter().copied().find(|s| s.name == name)
+    all().iter().copied().find(|s| s.name == name)
 }
 
 /// Hash of every rule under the given folders: two ledgers made with equal hashes were made by equal rules.
 pub fn rules_hash(folders: &[&str]) -> String {
     let mut hash = Sha256::new();
-    for s in ALL.iter().filter(|s| folders.iter().any(|f| s.name.starts_with(&format!("{f}/")))) {
+    for s in all().iter().filter(|s| folders.iter().any(|f| s.name.starts_with(&format!("{f}/")))) {
         hash.update(s.name.as_bytes());
         hash.update([0]);
         hash.update(s.text.as_bytes());

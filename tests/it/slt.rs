@@ -115,7 +115,7 @@ fn scans(plan: &LogicalPlan) -> BTreeSet<String> {
 async fn slt_every_header_names_what_its_plan_scans_and_no_rule_has_a_float() {
     let chain = Chain::new().await.expect("an empty lake");
     let mut wrong = chain.failed.clone();
-    for s in statement::ALL {
+    for s in statement::all() {
         let header = s.header().expect("header");
         let declared: BTreeSet<String> = header.inputs.into_iter().filter(|t| t != "none").collect();
         let plan = match chain.engine.plan(s.name, &any_params(s).expect("parameters")).await {

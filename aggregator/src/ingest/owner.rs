@@ -8,7 +8,9 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::logical_expr::col;
 use gpuledger_schema::path::{SegmentName, safe_writer};
-use gpuledger_schema::table::{CalibrationRow, DeviceMinuteRow, DeviceRow, ProcessMinuteRow, ReadingRow, Row};
+use gpuledger_schema::table::{
+    CalibrationRow, DeviceClaimRow, DeviceMinuteRow, DeviceRow, ProcessMinuteRow, ReadingRow, Row,
+};
 
 use super::segment::{Checked, Problem};
 use super::{IngestError, compare};
@@ -20,6 +22,7 @@ const OF_NODES: &[&str] = &[
     ProcessMinuteRow::TABLE.name,
     DeviceMinuteRow::TABLE.name,
     DeviceRow::TABLE.name,
+    DeviceClaimRow::TABLE.name,
     ReadingRow::TABLE.name,
     CalibrationRow::TABLE.name,
 ];

@@ -42,7 +42,7 @@ impl Touched {
             "allocation" => self.runs(fresh, before),
             "allocation_device" | "job_average" => self.of_runs(fresh),
             "device" => self.open_ended(fresh, "first_seen_ms"),
-            "node_state" => self.open_ended(fresh, "from_ms"),
+            "node_state" | "device_claim" => self.open_ended(fresh, "from_ms"),
             "sample" if !fresh.is_empty() => self.from(i32::MIN),
             "reading" => self.readings(fresh, before),
             _ => {}

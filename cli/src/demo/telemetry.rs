@@ -208,6 +208,7 @@ impl At<'_> {
             mem_reserved_bytes: None,
             mem_total_bytes: None,
             power_mw: None,
+            power_limit_mw: None,
             energy_mj: None,
             temperature_c: None,
             limit_reasons: None,

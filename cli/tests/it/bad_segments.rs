@@ -156,6 +156,13 @@ fn rows_in_conflict_are_kept_aside() {
         req_cpus: None,
         req_nodes: None,
         time_limit_ms: None,
+        pending_reason: None,
+        workload_uid: None,
+        workload_name: None,
+        workload_replicas: None,
+        priority_class: None,
+        limit_cpus_milli: None,
+        limit_mem_bytes: None,
         source: "s".into(),
         as_of_ms: 1_772_409_600_000,
     };

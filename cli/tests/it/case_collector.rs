@@ -94,6 +94,7 @@ impl Node {
             mem_reserved_bytes: None,
             mem_total_bytes: None,
             power_mw: None,
+            power_limit_mw: None,
             energy_mj: None,
             temperature_c: None,
             limit_reasons: None,

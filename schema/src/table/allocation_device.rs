@@ -12,6 +12,8 @@ super::table! {
         model: Option<String>, None, "GPU model, where the source says it";
         share_units: i64, Count, "share of the card (or GPUs on the node) in share units";
         evidence: String, None, "kubelet, cgroup, gres, process or count";
+        gres_index: Option<i64>, Count, "index of the device on its node as Slurm numbers them; the ledger finds the device by `index_rule`";
+        index_rule: Option<String>, None, "what that index counts: minor (by minor number) or nvml (by PCI address)";
         from_ms: Option<i64>, Instant, "start; absent: the run's";
         to_ms: Option<i64>, Instant, "end; absent: the run's";
         as_of_ms: i64, Instant, "as-of of the reading";

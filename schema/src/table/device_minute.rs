@@ -25,6 +25,7 @@ super::table! {
         mem_reserved_bytes: Option<i64>, Bytes, "memory reserved by the driver";
         mem_total_bytes: Option<i64>, Bytes, "memory of the device";
         power_mw: Option<i64>, Milliwatts, "mean power";
+        power_limit_mw: Option<i64>, Milliwatts, "enforced power limit";
         energy_mj: Option<i64>, Millijoules, "energy used during the tick";
         temperature_c: Option<i64>, Celsius, "temperature";
         limit_reasons: Option<String>, None, "why clocks were limited";

@@ -14,12 +14,15 @@ mod allocation;
 mod allocation_device;
 mod calibration;
 mod device;
+mod device_claim;
 mod device_minute;
 mod job;
 mod job_average;
+mod node_offer;
 mod node_state;
 mod process_minute;
 mod quarantine;
+mod queue_minute;
 mod reading;
 pub mod reference;
 mod sample;
@@ -29,12 +32,15 @@ pub use allocation::AllocationRow;
 pub use allocation_device::AllocationDeviceRow;
 pub use calibration::CalibrationRow;
 pub use device::DeviceRow;
+pub use device_claim::DeviceClaimRow;
 pub use device_minute::DeviceMinuteRow;
 pub use job::JobRow;
 pub use job_average::JobAverageRow;
+pub use node_offer::NodeOfferRow;
 pub use node_state::NodeStateRow;
 pub use process_minute::ProcessMinuteRow;
 pub use quarantine::QuarantineRow;
+pub use queue_minute::QueueMinuteRow;
 pub use reading::ReadingRow;
 pub use sample::SampleRow;
 pub use usage::{RUN, SESSION_DAY, UNIT, USAGE};
@@ -197,7 +203,10 @@ pub fn observed() -> Vec<Table> {
         AllocationRow::TABLE,
         AllocationDeviceRow::TABLE,
         JobAverageRow::TABLE,
+        DeviceClaimRow::TABLE,
         NodeStateRow::TABLE,
+        NodeOfferRow::TABLE,
+        QueueMinuteRow::TABLE,
         SampleRow::TABLE,
         ReadingRow::TABLE,
         CalibrationRow::TABLE,

@@ -5,6 +5,7 @@
 //! `exact`, `target`) is written down here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -84,6 +85,7 @@ pub(crate) fn static_name(statement: &Statement, name: &str) -> &'static str {
 impl Chain {
     /// Runs every statement of the product on an empty lake, each as soon as its inputs exist.
     pub(crate) async fn new() -> Result<Self, String> {
+        statement::read_from(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../sql")).map_err(|e| e.to_string())?;
         let engine = Engine::new(1);
         let mut chain = Self { engine, tables: BTreeMap::new(), failed: Vec::new() };
         for spec in table::observed().into_iter().chain(table::derived()).chain(reference::all()) {
@@ -96,7 +98,7 @@ impl Chain {
         let order = ["ledger/", "charge/", "read/", "waste/", "check/"];
         let mut waiting: Vec<Statement> = Vec::new();
         for folder in order {
-            waiting.extend(statement::ALL.iter().filter(|s| s.name.starts_with(folder)));
+            waiting.extend(statement::all().iter().filter(|s| s.name.starts_with(folder)));
         }
         loop {
             let before = waiting.len();

@@ -137,6 +137,7 @@ fn one(m: &mut Maker, node: &Node, card: &Card, sessions: &[Session], boot: Boot
         mem_reserved_bytes: None,
         mem_total_bytes: None,
         power_mw: None,
+        power_limit_mw: None,
         energy_mj: m.rng.maybe(80, 1, 30_000_000),
         temperature_c: None,
         limit_reasons: None,

@@ -135,6 +135,7 @@ fn blank(at: &At<'_>, device_id: i64, state: DeviceState) -> DeviceMinuteRow {
         mem_reserved_bytes: None,
         mem_total_bytes: None,
         power_mw: None,
+        power_limit_mw: None,
         energy_mj: None,
         temperature_c: None,
         limit_reasons: None,

@@ -93,6 +93,7 @@ fn minute(device_id: i64, seq: i64) -> DeviceMinuteRow {
         mem_reserved_bytes: None,
         mem_total_bytes: None,
         power_mw: Some(300_000),
+        power_limit_mw: None,
         energy_mj: None,
         temperature_c: None,
         limit_reasons: None,
