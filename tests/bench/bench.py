@@ -17,7 +17,7 @@ from pathlib import Path
 
 import duckdb
 
-from duckdb_ledger import Lake
+from ledger import BY_DAY, WHOLE, Lake
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -26,7 +26,8 @@ RUNS = int(os.environ.get("GPULEDGER_BENCH_RUNS", "3"))
 GPUS = os.environ.get("GPULEDGER_BENCH_GPUS", "1000")
 DAYS = os.environ.get("GPULEDGER_BENCH_DAYS", "1 3").split()
 SHARED = Path(os.environ.get("GPULEDGER_SHARED", ROOT.parent / "shared"))
-DERIVED = ["usage", "session_day", "run", "unit"]
+ENGINES = os.environ.get("GPULEDGER_BENCH_ENGINES", "duckdb chdb polars").split()
+DERIVED = [*BY_DAY.values(), *WHOLE.values()]
 
 
 class Took:
@@ -87,28 +88,30 @@ def without_ledger(data):
         shutil.rmtree(data / "tables" / table, ignore_errors=True)
 
 
-def both_engines(what, rows, data, config, work):
-    """The ledger by the program and by DuckDB, in turn, and whether they agree."""
+def all_engines(what, rows, data, config, work):
+    """The ledger by the program and by other engines, in turn, and whether they agree."""
     columns, weights = work / "columns.csv", work / "weights.csv"
     columns.write_text(ask(data, "SELECT table_name, column_name, data_type FROM information_schema.columns "
                            "ORDER BY table_name, ordinal_position", work))
     weights.write_text(ask(data, "SELECT * FROM task_weight", work))
-    duck = [sys.executable, HERE / "duckdb_ledger.py", data, "--columns", columns, "--weights", weights, "--out",
-            work / "duck"]
-    ours, theirs, inner = [], [], []
+    other = {e: [sys.executable, HERE / f"{e}_ledger.py", data, "--columns", columns, "--weights", weights, "--out",
+                 work / e] for e in ENGINES}
+    ours, theirs, inner = [], {e: [] for e in ENGINES}, {e: [] for e in ENGINES}
     for _ in range(RUNS):
         without_ledger(data)
         ours.append(Took([BIN, "ingest", "--data", data, *config], work))
-        theirs.append(Took(duck, work))
-        inner.append(json.loads(theirs[-1].out.splitlines()[-1])["seconds"])
-    said = json.loads(Took([*duck, "--compare"], work).out.splitlines()[-1])
-    a, b = Median(ours), Median(theirs)
+        for e, command in other.items():
+            theirs[e].append(Took(command, work))
+            inner[e].append(json.loads(theirs[e][-1].out.splitlines()[-1])["seconds"])
+    a = Median(ours)
     line(f"{what}: ledger, gpuledger", rows, a)
-    line(f"{what}: ledger, DuckDB {said['duckdb']} (its own clock: {statistics.median(inner):.2f} s)", rows, b)
-    agree = "; ".join(f"{t} {c['rows_in_lake']:,} rows, {c['only_here'] + c['only_in_lake']} differ"
-                      for t, c in said["compared"].items())
-    notes.append(f"{what}: gpuledger / DuckDB = {a.wall / b.wall:.2f} by wall clock, {a.cpu / b.cpu:.2f} by CPU time, "
-                 f"{a.mib / b.mib:.2f} by memory. Results: {agree}.")
+    for e, command in other.items():
+        said, b = json.loads(Took([*command, "--compare"], work).out.splitlines()[-1]), Median(theirs[e])
+        line(f"{what}: ledger, {said['engine']} {said['version']} (its own clock: {statistics.median(inner[e]):.2f} s)", rows, b)
+        agree = "; ".join(f"{t} {c['rows_in_lake']:,} rows, {c['only_here'] + c['only_in_lake']} differ"
+                          for t, c in said["compared"].items())
+        notes.append(f"{what}: gpuledger / {said['engine']} = {a.wall / b.wall:.2f} by wall clock, {a.cpu / b.cpu:.2f} by CPU "
+                     f"time, {a.mib / b.mib:.2f} by memory. Results: {agree}.")
     return a
 
 
@@ -130,7 +133,7 @@ def philly(work):
     line(f"philly: import of {jobs_in:,} jobs", rows, Median(imported))
     line("philly: first report, builds the ledger", 0, Median(first))
     line("philly: the report again", 0, Median(again))
-    both_engines("philly", jobs_in, data, [], work)
+    all_engines("philly", jobs_in, data, [], work)
     sizes("philly", data, work)
 
 
@@ -166,7 +169,7 @@ def fleet(days, work):
                  f"{len(inbox):,} segments of {size / 1e6:.1f} MB.")
     m = Median(runs)
     line(f"{what}: ingest and ledger", total, m)
-    ledger = both_engines(what, total, data, config, work)
+    ledger = all_engines(what, total, data, config, work)
     alone = m.wall - ledger.wall
     row(f"{what}: ingest alone (difference)", f"{total:,}", f"{alone:.2f}", f"{m.cpu - ledger.cpu:.2f}",
         f"{total / alone:,.0f}", "", "")
