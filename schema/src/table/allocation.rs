@@ -28,12 +28,12 @@ super::table! {
         suspended_ms: Option<i64>, Ms, "time suspended (its GPUs stay held)";
         sluid: Option<String>, None, "Slurm's id of the run";
         original_sluid: Option<String>, None, "Slurm's id of the first run of the job";
+        source: String, None, "what it was read from";
+        as_of_ms: i64, Instant, "as-of of that reading";
         end_reason: Option<String>, None, "why it ended or left its node, in the source's own word (OOMKilled, Evicted, NodeFail)";
         last_seen_ms: Option<i64>, Instant, "where a look no longer shows it and nothing says how it ended: the last look that did";
         image_pull_ms: Option<i64>, Instant, "when pulling its images began";
         image_ready_ms: Option<i64>, Instant, "when its images were there";
         container_start_ms: Option<i64>, Instant, "when its first container that holds a GPU (or its batch step) started";
-        source: String, None, "what it was read from";
-        as_of_ms: i64, Instant, "as-of of that reading";
     }
 }

@@ -30,6 +30,8 @@ super::table! {
         req_cpus: Option<i64>, Count, "CPUs asked for";
         req_nodes: Option<i64>, Count, "nodes asked for";
         time_limit_ms: Option<i64>, Ms, "time limit";
+        source: String, None, "what the record was read from";
+        as_of_ms: i64, Instant, "as-of of that reading";
         pending_reason: Option<String>, None, "why it waits, in the scheduler's own word (Resources, QOSMaxGRESPerUser, Unschedulable)";
         workload_uid: Option<String>, None, "UID of the workload that owns the pod, as far up as it could be followed";
         workload_name: Option<String>, None, "name of that workload (a label, never a key)";
@@ -37,7 +39,5 @@ super::table! {
         priority_class: Option<String>, None, "priority class";
         limit_cpus_milli: Option<i64>, Count, "CPU limit in thousandths of a CPU; absent: none";
         limit_mem_bytes: Option<i64>, Bytes, "host memory limit; absent: none";
-        source: String, None, "what the record was read from";
-        as_of_ms: i64, Instant, "as-of of that reading";
     }
 }
