@@ -1,5 +1,6 @@
 //! Integration tests.
 
+mod fleet_day;
 mod oracle;
 mod slt;
 mod worlds;

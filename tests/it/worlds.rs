@@ -4,11 +4,11 @@
 //! `GPULEDGER_WORLDS=200` runs so many seeds, `GPULEDGER_WORLDS=17..18` runs seed 17.
 
 mod cards;
-mod drive;
+pub(crate) mod drive;
 mod live;
 mod make;
 mod reference;
-mod rng;
+pub(crate) mod rng;
 mod runs;
 
 use std::collections::{BTreeMap, BTreeSet};

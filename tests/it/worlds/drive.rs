@@ -21,15 +21,18 @@ use super::rng::Rng;
 use crate::oracle::{Amount, Facts, Line};
 
 /// A lake of its own, gone with the value.
-pub(super) struct Site {
-    pub(super) folder: tempfile::TempDir,
-    pub(super) lake: Lake,
+pub(crate) struct Site {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) lake: Lake,
 }
 
 impl Site {
-    pub(super) fn new() -> Self {
-        let sql = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../sql");
-        gpuledger_aggregator::statement::read_from(&sql).expect("statements");
+    pub(crate) fn new() -> Self {
+        static STATEMENTS: std::sync::Once = std::sync::Once::new();
+        STATEMENTS.call_once(|| {
+            let sql = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../sql");
+            gpuledger_aggregator::statement::read_from(&sql).expect("statements");
+        });
         let folder = tempfile::tempdir().expect("a folder");
         let at = folder.path().join("lake");
         let lake = Lake::open(at.to_str().expect("utf-8"), true).expect("a lake");
@@ -37,7 +40,7 @@ impl Site {
     }
 
     /// Puts segments into the inbox and takes them in.
-    pub(super) async fn take_in(&self, segments: &[Segment]) {
+    pub(crate) async fn take_in(&self, segments: &[Segment]) {
         let _lock = self.lake.lock().expect("the only writer");
         for s in segments {
             self.lake.deliver(&s.name.file_name(), s.bytes.clone()).await.expect("delivered");
@@ -54,7 +57,7 @@ impl Site {
         }
     }
 
-    pub(super) async fn build(&self, partitions: usize) {
+    pub(crate) async fn build(&self, partitions: usize) {
         ledger::build(&self.lake, partitions, &mut |_, _| {}).await.unwrap_or_else(|e| panic!("{e:?}"));
     }
 
@@ -132,7 +135,7 @@ pub(super) fn of_day(all: &Facts, day: i64) -> Facts {
 }
 
 /// Rows of a query; every column as text, absent as None.
-pub(super) async fn rows(engine: &Engine, sql: &str) -> Vec<Vec<Option<String>>> {
+pub(crate) async fn rows(engine: &Engine, sql: &str) -> Vec<Vec<Option<String>>> {
     let frame = engine.context().sql(sql).await.unwrap_or_else(|e| panic!("{e}: {sql}"));
     let mut out = Vec::new();
     for batch in frame.collect().await.unwrap_or_else(|e| panic!("{e}: {sql}")) {
