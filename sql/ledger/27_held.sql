@@ -24,7 +24,8 @@ by_day AS (
 ),
 counted AS (
     SELECT holder, cluster, node, model, share_units, start_ms,
-        row_number() OVER (ORDER BY holder, cluster, node, day, in_from_ms, in_to_ms, share_units, model) AS row_id,
+        CAST(row_number() OVER (ORDER BY holder, cluster, node, day, in_from_ms, in_to_ms, share_units, model) AS BIGINT)
+            AS row_id,
         CASE WHEN in_from_ms > day * 86400000 THEN in_from_ms ELSE day * 86400000 END AS from_ms,
         CASE WHEN in_to_ms < (day + 1) * 86400000 THEN in_to_ms ELSE (day + 1) * 86400000 END AS to_ms
     FROM by_day

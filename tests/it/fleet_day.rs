@@ -4,7 +4,7 @@
 //!
 //! `GPULEDGER_FLEET_DAYS=20` runs so many seeds.
 
-mod blank;
+pub(crate) mod blank;
 mod sim;
 mod tell;
 

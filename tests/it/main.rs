@@ -1,5 +1,6 @@
 //! Integration tests.
 
+mod cases;
 mod fleet_day;
 mod oracle;
 mod slt;

@@ -2,7 +2,7 @@
 
 use gpuledger_schema::table::{AllocationRow, DeviceMinuteRow, DeviceRow, JobRow, ProcessMinuteRow};
 
-pub(super) fn device() -> DeviceRow {
+pub(crate) fn device() -> DeviceRow {
     DeviceRow {
         device_id: 0,
         first_seen_ms: 0,
@@ -26,7 +26,7 @@ pub(super) fn device() -> DeviceRow {
     }
 }
 
-pub(super) fn tick() -> DeviceMinuteRow {
+pub(crate) fn tick() -> DeviceMinuteRow {
     DeviceMinuteRow {
         day: 0,
         device_id: 0,
@@ -59,7 +59,7 @@ pub(super) fn tick() -> DeviceMinuteRow {
     }
 }
 
-pub(super) fn process(of: &DeviceMinuteRow) -> ProcessMinuteRow {
+pub(crate) fn process(of: &DeviceMinuteRow) -> ProcessMinuteRow {
     ProcessMinuteRow {
         day: of.day,
         device_id: of.device_id,
@@ -94,7 +94,7 @@ pub(super) fn process(of: &DeviceMinuteRow) -> ProcessMinuteRow {
     }
 }
 
-pub(super) fn job() -> JobRow {
+pub(crate) fn job() -> JobRow {
     JobRow {
         job_id: 0,
         cluster: String::new(),
@@ -135,7 +135,7 @@ pub(super) fn job() -> JobRow {
     }
 }
 
-pub(super) fn allocation() -> AllocationRow {
+pub(crate) fn allocation() -> AllocationRow {
     AllocationRow {
         allocation_id: 0,
         job_id: 0,

@@ -62,7 +62,7 @@ impl Site {
     }
 
     /// An engine with the newest cut and build.
-    pub(super) async fn engine(&self, partitions: usize) -> Engine {
+    pub(crate) async fn engine(&self, partitions: usize) -> Engine {
         let engine = Engine::new(partitions);
         let cut = self.lake.newest::<Cut>(path::CUTS).await.expect("readable").map(|(_, c)| c).unwrap_or_default();
         let build = self.lake.newest::<Build>(path::BUILDS).await.expect("readable").map(|(_, b)| b);
