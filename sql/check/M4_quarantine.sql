@@ -1,12 +1,19 @@
--- M4: input that was set aside is a line too, and so is a run without a recorded end, a job that never started, and a
+-- M4: input that was set aside is a line too, and so is a run without a recorded end (but for one that a source which is still
+-- looked at, within 15 minutes of its cluster's newest look, shows running), a job that never started or waits, and a
 -- wall clock that was put forward or back by more than a second between two ticks of a boot (the ledger places its ticks).
 -- grain: line
--- inputs: quarantine, run, job, device_minute, device
+-- inputs: quarantine, run, job, device_minute, device, look
 -- parameters: none
 -- output: listed
 SELECT 'quarantined' AS what, source AS place, count(*) AS n FROM quarantine GROUP BY source
 UNION ALL
-SELECT 'end not recorded', cluster, count(*) FROM run WHERE open AND kind = 'scheduler' GROUP BY cluster
+SELECT 'end not recorded', r.cluster, count(*)
+FROM run r
+LEFT JOIN (SELECT cluster, source, seen_ms, max(seen_ms) OVER (PARTITION BY cluster) AS newest_ms FROM look) l
+    ON l.cluster = r.cluster AND l.source = r.source
+WHERE r.open AND r.kind = 'scheduler'
+    AND (l.seen_ms IS NULL OR r.last_seen_ms IS NOT NULL OR l.seen_ms < l.newest_ms - 900000)
+GROUP BY r.cluster
 UNION ALL
 SELECT 'never started', j.cluster, CAST(sum(j.tasks) AS BIGINT)
 FROM (

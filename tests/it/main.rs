@@ -1,5 +1,7 @@
 //! Integration tests.
 
+mod cases;
+mod fleet_day;
 mod oracle;
 mod slt;
 mod worlds;
