@@ -12,6 +12,7 @@ pub mod changes;
 pub mod config;
 pub mod deliver;
 pub mod keeper;
+pub mod kubernetes;
 pub mod log;
 pub mod metrics;
 pub mod run;

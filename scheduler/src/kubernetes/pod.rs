@@ -12,6 +12,8 @@ use super::{Unreadable, pairs, text, time_ms};
 
 /// Annotation of a pod that a kubelet runs from a file: its cgroup and its logs carry this id, not the object's UID.
 const MIRROR: &str = "kubernetes.io/config.mirror";
+/// Labels of nodes that name the model.
+const MODEL: [&str; 2] = ["nvidia.com/gpu.product", "cloud.google.com/gke-accelerator"];
 /// Most labels of a pod that are kept, in order of their keys.
 const LABELS_MAX: usize = 64;
 /// Most bytes of a label's key and value together.
@@ -57,6 +59,8 @@ pub struct Pod {
     pub owner: Option<OwnerRef>,
     /// Its node.
     pub node: Option<String>,
+    /// Model that its node must have, where it says so.
+    pub model: Option<String>,
     /// What it asks for.
     pub request: Request,
     /// Where it stands.
@@ -99,6 +103,7 @@ pub fn read(object: &Value, rules: &PodRules) -> Result<Option<Pod>, Unreadable>
         deadline_ms: deadline.and_then(|s| s.checked_mul(1_000)),
         owner: controller(meta),
         node: text(spec, "nodeName").map(str::to_owned),
+        model: spec.get("nodeSelector").and_then(|s| MODEL.iter().find_map(|key| text(s, key))).map(str::to_owned),
         labels: kept(labels),
         request,
         life,

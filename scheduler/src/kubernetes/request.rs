@@ -157,8 +157,12 @@ fn amounts(container: &Value) -> BTreeMap<&str, &Value> {
     out
 }
 
-fn granted(by: &Fraction, said: &BTreeMap<&str, &str>) -> Option<Part> {
-    let value = |key: &Option<String>| key.as_deref().and_then(|k| Some((k, *said.get(k)?)));
+fn granted<'a>(by: &'a Fraction, said: &BTreeMap<&str, &'a str>) -> Option<Part> {
+    fn value<'a>(key: &'a Option<String>, said: &BTreeMap<&str, &'a str>) -> Option<(&'a str, &'a str)> {
+        let key = key.as_deref()?;
+        Some((key, *said.get(key)?))
+    }
+    let value = |key| value(key, said);
     let devices = value(&by.devices).and_then(|(_, v)| v.parse::<i64>().ok());
     let count = devices.unwrap_or(1).clamp(0, COUNT_MAX);
     let share = value(&by.share).and_then(|(key, v)| Some((key, fraction(v)?)));
