@@ -194,13 +194,7 @@ impl Watch {
         readings.extend(self.prober.as_mut().and_then(|p| p.row(&self.node, now)));
         readings.extend(given.reading);
         self.span = next;
-        Tick {
-            devices: rows.devices,
-            minutes: rows.minutes,
-            processes: rows.processes,
-            readings,
-            claims: given.claims,
-        }
+        Tick { devices: rows.devices, minutes: rows.minutes, processes: rows.processes, readings, claims: given.claims }
     }
 
     /// What the tick gathered of one card.

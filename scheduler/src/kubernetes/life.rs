@@ -237,10 +237,13 @@ fn why_pending(status: &Value, gated: bool) -> String {
     let (Some(reason), Some(condition)) = (reason, scheduled) else { return "Pending".to_owned() };
     let message = text(condition, "message").unwrap_or_default();
     let message = message.split("preemption:").next().unwrap_or_default();
-    let mut classes: Vec<String> = message.match_indices("Insufficient ").map(|(at, word)| {
-        let name = message[at + word.len()..].split([',', ' ']).next().unwrap_or_default();
-        format!("insufficient {}", name.trim_end_matches('.'))
-    }).collect();
+    let mut classes: Vec<String> = message
+        .match_indices("Insufficient ")
+        .map(|(at, word)| {
+            let name = message[at + word.len()..].split([',', ' ']).next().unwrap_or_default();
+            format!("insufficient {}", name.trim_end_matches('.'))
+        })
+        .collect();
     classes.extend(CLASSES.iter().filter(|(word, _)| message.contains(word)).map(|(_, class)| (*class).to_owned()));
     classes.sort();
     classes.dedup();

@@ -110,7 +110,10 @@ pub fn read(object: &Value, resources: &Resources, rules: &NodeRules) -> Result<
     let present = labels.get("nvidia.com/gpu.present").is_some_and(|v| v == "true");
     Ok(Node {
         has_gpus: present || !offers.is_empty(),
-        model: labels.get("nvidia.com/gpu.product").or(labels.get("cloud.google.com/gke-accelerator")).map(|m| plain(m)),
+        model: labels
+            .get("nvidia.com/gpu.product")
+            .or(labels.get("cloud.google.com/gke-accelerator"))
+            .map(|m| plain(m)),
         cards: number("nvidia.com/gpu.count"),
         card_memory_mib: number("nvidia.com/gpu.memory"),
         copies: copies(&labels, &offers, resources),
@@ -155,9 +158,9 @@ fn copies(labels: &BTreeMap<String, String>, offers: &[Offer], resources: &Resou
         let base = offer.resource.strip_suffix(".shared").unwrap_or(&offer.resource);
         let own = labels.get(&format!("{base}.replicas"));
         let card = || {
-            let card = resources.meaning(&offer.resource).is_some_and(|m| {
-                matches!(m, super::resource::Meaning::Card | super::resource::Meaning::Copy)
-            });
+            let card = resources
+                .meaning(&offer.resource)
+                .is_some_and(|m| matches!(m, super::resource::Meaning::Card | super::resource::Meaning::Copy));
             labels.get("nvidia.com/gpu.replicas").filter(|_| card)
         };
         let count = own.or_else(card).and_then(|n| n.parse::<i64>().ok()).filter(|n| *n > 0 && shares);

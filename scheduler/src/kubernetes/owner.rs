@@ -59,7 +59,10 @@ impl OwnerRef {
     /// Where it is asked for. None where a name could lead the path somewhere else.
     pub fn path(&self, namespace: &str) -> Option<String> {
         let plain = |t: &str| {
-            !t.is_empty() && t.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:".contains(&b)) && t != "." && t != ".."
+            !t.is_empty()
+                && t.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:".contains(&b))
+                && t != "."
+                && t != ".."
         };
         let version_is_plain = self.api_version.split('/').all(plain) && self.api_version.matches('/').count() <= 1;
         if !version_is_plain || !plain(namespace) || !plain(&self.name) || !plain(&self.kind) {
@@ -96,7 +99,8 @@ mod tests {
     #[test]
     fn the_controller_counts_and_no_other_owner() {
         let plain = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "u0"});
-        let controls = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": true});
+        let controls =
+            json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": true});
         let meta = json!({"ownerReferences": [plain, controls]});
         assert_eq!(controller(&meta), Some(owner("apps/v1", "ReplicaSet", "r")));
         assert_eq!(controller(&json!({"ownerReferences": [plain]})), None);
@@ -105,11 +109,11 @@ mod tests {
     #[test]
     fn paths_by_group_and_kind() {
         let path = |o: OwnerRef| o.path("ml");
+        assert_eq!(path(owner("apps/v1", "ReplicaSet", "r-1")).unwrap(), "/apis/apps/v1/namespaces/ml/replicasets/r-1");
         assert_eq!(
-            path(owner("apps/v1", "ReplicaSet", "r-1")).unwrap(),
-            "/apis/apps/v1/namespaces/ml/replicasets/r-1"
+            path(owner("v1", "ReplicationController", "r")).unwrap(),
+            "/api/v1/namespaces/ml/replicationcontrollers/r"
         );
-        assert_eq!(path(owner("v1", "ReplicationController", "r")).unwrap(), "/api/v1/namespaces/ml/replicationcontrollers/r");
         assert_eq!(owner("x/v1", "Policy", "p").resource(), "policies");
         assert_eq!(owner("x/v1", "Gateway", "p").resource(), "gateways");
         assert_eq!(owner("x/v1", "Ingress", "p").resource(), "ingresses");

@@ -73,8 +73,7 @@ pub fn read(object: &Value, rules: &PodRules) -> Result<Option<Pod>, Unreadable>
     let (meta, spec) = (object.get("metadata").unwrap_or(&null), object.get("spec").unwrap_or(&null));
     let labels = pairs(meta, "labels");
     let annotations = pairs(meta, "annotations");
-    let said: BTreeMap<&str, &str> =
-        labels.iter().chain(&annotations).map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    let said: BTreeMap<&str, &str> = labels.iter().chain(&annotations).map(|(k, v)| (k.as_str(), v.as_str())).collect();
     let request = request::read(spec, &said, &rules.resources);
     if request.gpus.is_empty() {
         return Ok(None);

@@ -104,7 +104,10 @@ mod tests {
         ] {
             assert_eq!(whole(&json!(text)), Some(wanted), "{text}");
         }
-        assert_eq!((milli(&json!("250m")), milli(&json!("1.0005")), milli(&json!(2))), (Some(250), Some(1_001), Some(2_000)));
+        assert_eq!(
+            (milli(&json!("250m")), milli(&json!("1.0005")), milli(&json!(2))),
+            (Some(250), Some(1_001), Some(2_000))
+        );
     }
 
     #[test]

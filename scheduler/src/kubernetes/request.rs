@@ -99,13 +99,14 @@ fn before(spec: &Value, out: &mut Request, resources: &Resources) {
             beside.extend(parts);
             continue;
         }
-        if !parts.is_empty() && let Some(name) = text(container, "name") {
+        if !parts.is_empty()
+            && let Some(name) = text(container, "name")
+        {
             out.gpu_containers.push(name.to_owned());
         }
         let together: Vec<Part> = beside.iter().cloned().chain(parts).collect();
-        let count = |parts: &[Part], name: &str| -> i64 {
-            parts.iter().filter(|p| p.resource == name).map(|p| p.count).sum()
-        };
+        let count =
+            |parts: &[Part], name: &str| -> i64 { parts.iter().filter(|p| p.resource == name).map(|p| p.count).sum() };
         let names: Vec<String> = together.iter().map(|p| p.resource.clone()).collect();
         for name in names {
             if count(&together, &name) > count(&out.gpus, &name) {

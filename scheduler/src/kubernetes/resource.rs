@@ -52,7 +52,9 @@ pub struct Resources {
 
 /// A meaning that no word stands for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no meaning: card, shared, mig-<profile>, mig-<profile>.shared, cores-percent, memory-percent or memory-mib")]
+#[error(
+    "`{0}` is no meaning: card, shared, mig-<profile>, mig-<profile>.shared, cores-percent, memory-percent or memory-mib"
+)]
 pub struct NoMeaning(pub String);
 
 impl Meaning {

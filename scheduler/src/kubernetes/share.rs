@@ -130,14 +130,16 @@ mod tests {
 
     #[test]
     fn what_nobody_tells_counts_whole_and_is_marked() {
-        let parts = [part("nvidia.com/gpu", 1, Cut::Part { num: 5, den: 10 }), part("nvidia.com/gpu.shared", 1, Cut::Whole)];
+        let parts =
+            [part("nvidia.com/gpu", 1, Cut::Part { num: 5, den: 10 }), part("nvidia.com/gpu.shared", 1, Cut::Whole)];
         assert_eq!(of_parts(&parts, None), Some(Units { units: 108_108_000, exact: false }));
         assert_eq!(of_parts(&[], None), None);
     }
 
     #[test]
     fn a_card_under_one_name_for_its_slices() {
-        let single = Node { single_profile: Profile::of("1g.10gb"), copies: BTreeMap::new(), ..node("NVIDIA-H100", &[]) };
+        let single =
+            Node { single_profile: Profile::of("1g.10gb"), copies: BTreeMap::new(), ..node("NVIDIA-H100", &[]) };
         assert_eq!(units(&part("nvidia.com/gpu", 7, Cut::Whole), Some(&single)), Some((CARD_UNITS, true)));
     }
 }

@@ -73,7 +73,11 @@ impl Default for KubernetesConfig {
             resources: BTreeMap::new(),
             fractions: Vec::new(),
             user_keys: Vec::new(),
-            queue_keys: words(&["kueue.x-k8s.io/queue-name", "scheduling.volcano.sh/queue-name", "volcano.sh/queue-name"]),
+            queue_keys: words(&[
+                "kueue.x-k8s.io/queue-name",
+                "scheduling.volcano.sh/queue-name",
+                "volcano.sh/queue-name",
+            ]),
             namespace_labels: true,
             owners: words(&[
                 "replicasets.apps",

@@ -64,8 +64,6 @@ const FIRST_LIST: Duration = Duration::from_secs(120);
 const FIRST_EXTRAS: Duration = Duration::from_secs(10);
 /// How often it looks whether they are there.
 const FIRST_POLL: Duration = Duration::from_millis(20);
-/// A deleted pod that is written stays known for so long, in case that its state is asked for again.
-const DELETED_KEEP_MS: i64 = 600_000;
 
 /// Why the API server cannot be asked at all.
 #[derive(Debug, thiserror::Error)]
@@ -215,8 +213,7 @@ impl KubernetesLooker {
     fn owned(&self) -> Vec<(String, OwnerRef)> {
         let store = lock(&self.store);
         let all = store.pods.values().chain(&store.deleted);
-        let mut owned: Vec<_> =
-            all.filter_map(|k| Some((k.pod.namespace.clone(), k.pod.owner.clone()?))).collect();
+        let mut owned: Vec<_> = all.filter_map(|k| Some((k.pod.namespace.clone(), k.pod.owner.clone()?))).collect();
         owned.sort();
         owned.dedup();
         owned
@@ -260,14 +257,10 @@ impl KubernetesLooker {
         out
     }
 
-    /// Deleted pods whose end is on disk are forgotten.
-    fn forget(&self, now_ms: i64, before: &Before) {
-        let cluster = &self.cluster;
-        lock(&self.store).forget_deleted(|known| {
-            let old = known.deleted_ms.is_some_and(|at| now_ms - at > DELETED_KEEP_MS);
-            let seen = rows::Seen { cluster, known, node: None, namespace_labels: None, images: None, workload: None };
-            old && seen.allocation_id().is_none_or(|id| !before.open.contains(&id))
-        });
+    /// Deleted pods are forgotten once a look that told of them is on disk.
+    fn forget(&self, before: &Before) {
+        let told_ms = before.as_of_ms.unwrap_or(i64::MIN);
+        lock(&self.store).forget_deleted(|known| known.deleted_ms.is_some_and(|at| at < told_ms));
     }
 }
 
@@ -287,7 +280,7 @@ impl Looker for KubernetesLooker {
         }
         let as_of_ms = self.heard_ms(as_of_limit_ms, before)?;
         self.has_looked = true;
-        self.forget(now_ms, before);
+        self.forget(before);
         let owned = self.owned();
         let client = self.client.clone();
         self.owners.learn(&client, &owned, now_ms).await;

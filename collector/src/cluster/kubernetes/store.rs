@@ -262,6 +262,9 @@ pub(super) struct Feed {
 impl Sink for Feed {
     fn begin(&mut self) {
         self.listed.clear();
+        if self.kind == Kind::Pods {
+            lock(&self.store).unreadable.clear();
+        }
     }
 
     fn listed(&mut self, object: Value, now_ms: i64) {
@@ -286,7 +289,10 @@ impl Sink for Feed {
         let mut store = lock(&self.store);
         let name = object.get("metadata").and_then(|m| m.get("name")).and_then(Value::as_str).unwrap_or_default();
         match self.kind {
-            Kind::Pods => store.pod_deleted(&object, now_ms),
+            Kind::Pods => {
+                store.pod_deleted(&object, now_ms);
+                store.unreadable.retain(|_, why| !why.contains(&format!("/{name}`")));
+            }
             Kind::Nodes => drop(store.nodes.remove(name)),
             Kind::Namespaces => drop(store.namespaces.remove(name)),
             Kind::Pulling | Kind::Pulled => {}

@@ -15,7 +15,7 @@ pub struct Tick {
     /// Looks at sources, gaps among them.
     pub readings: Vec<ReadingRow>,
     /// Who was given which device. A journal of a version that knew none has none.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<DeviceClaimRow>,
 }
 

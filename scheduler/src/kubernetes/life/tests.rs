@@ -52,7 +52,8 @@ fn c18_a_pod_that_pulls_its_image_for_ever_is_held_since_its_assignment() {
 fn c18_a_completed_pod_ends_with_its_last_container() {
     let done = json!({"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": "2026-10-05T10:01:00Z",
         "finishedAt": "2026-10-05T10:30:00Z"}});
-    let status = json!({"phase": "Succeeded", "conditions": [scheduled()], "containerStatuses": [main(done, 0, json!({}))]});
+    let status =
+        json!({"phase": "Succeeded", "conditions": [scheduled()], "containerStatuses": [main(done, 0, json!({}))]});
     let life = life(on_node(), status);
     let ended = life.ended.unwrap();
     assert_eq!((ended.state, ended.at_ms, ended.reason), (RunState::Completed, Some(AT_10 + 1_800_000), None));

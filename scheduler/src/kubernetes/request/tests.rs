@@ -24,7 +24,8 @@ fn a_pod_without_gpus_asks_for_none() {
 
 #[test]
 fn containers_add_up_and_a_request_counts_once_with_its_limit() {
-    let both = json!({"name": "b", "resources": {"limits": {"nvidia.com/gpu": 2}, "requests": {"nvidia.com/gpu": "2"}}});
+    let both =
+        json!({"name": "b", "resources": {"limits": {"nvidia.com/gpu": 2}, "requests": {"nvidia.com/gpu": "2"}}});
     let spec = json!({"containers": [container(json!({"nvidia.com/gpu": "1"})), both]});
     assert_eq!(asked(&spec), vec![gpu(1), gpu(2)]);
 }
