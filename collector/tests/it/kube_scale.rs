@@ -48,7 +48,7 @@ fn ten_thousand_pods_are_bounded_in_memory() {
 fn child() {
     use gpuledger_collector::cluster::config::ClusterConfig;
     use gpuledger_collector::cluster::kubernetes::config::KubernetesConfig;
-    use gpuledger_collector::cluster::kubernetes::{KubernetesLooker, connect};
+    use gpuledger_collector::cluster::kubernetes::looker;
     let Some(folder) = std::env::var_os(FOLDER).map(std::path::PathBuf::from) else { return };
     let text = format!(
         "cluster = \"west\"\nlake = \"/lake\"\n[kubernetes]\nkubeconfig = \"{}\"\nowner_gets_max = 0\n",
@@ -58,8 +58,7 @@ fn child() {
     super::kube_look::block(async {
         let clock: std::sync::Arc<dyn Clock> = std::sync::Arc::new(KernelClock);
         let empty_kib = status_kib("VmRSS");
-        let client = connect(&config.scheduler).await.unwrap();
-        let mut looker = KubernetesLooker::start(client, &config, &clock);
+        let mut looker = looker(&config, &clock).await.unwrap();
         let seen = looker.look(clock.now().wall_ms, &Before::default()).await.unwrap();
         let (first_ms, store_kib) = (cpu_ms(), status_kib("VmRSS"));
         let runs = seen.allocations.len();

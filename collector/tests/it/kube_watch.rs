@@ -258,7 +258,6 @@ fn a_cordoned_node_is_drained_and_a_pod_on_it_is_held() {
 
 #[test]
 fn the_loop_brings_rows_to_the_inbox() {
-    use gpuledger_collector::cluster::kubernetes::{KubernetesLooker, connect};
     block(async {
         let api = cluster(2).await;
         let folder = tempfile::tempdir().unwrap();
@@ -266,8 +265,7 @@ fn the_loop_brings_rows_to_the_inbox() {
         std::fs::create_dir_all(folder.path().join("lake/inbox")).unwrap();
         let clock: std::sync::Arc<dyn gpuledger_collector::node::seen::Clock> =
             std::sync::Arc::new(gpuledger_collector::node::clock::KernelClock);
-        let client = connect(&config.scheduler).await.unwrap();
-        let looker = KubernetesLooker::start(client, &config, &clock);
+        let looker = gpuledger_collector::cluster::kubernetes::looker(&config, &clock).await.unwrap();
         let never = std::future::pending();
         gpuledger_collector::cluster::run::run_until(looker, &config, clock, true, never).await.unwrap();
         let names: Vec<String> = std::fs::read_dir(folder.path().join("lake/inbox"))

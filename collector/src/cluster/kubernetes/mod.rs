@@ -120,6 +120,15 @@ pub async fn connect(config: &KubernetesConfig) -> Result<Client, ConnectError> 
     Client::try_from(found).map_err(ConnectError::Client)
 }
 
+/// Connects to the configured API server and starts to follow its cluster; must be called inside a runtime.
+pub async fn looker(
+    config: &ClusterConfig<KubernetesConfig>,
+    clock: &Arc<dyn Clock>,
+) -> Result<KubernetesLooker, ConnectError> {
+    let client = connect(&config.scheduler).await?;
+    Ok(KubernetesLooker::start(client, config, clock))
+}
+
 async fn by_file(file: &Path, context: Option<String>) -> Result<kube::Config, ConnectError> {
     let failed = |source| ConnectError::Kubeconfig { file: file.display().to_string(), source };
     let kubeconfig = Kubeconfig::read_from(file).map_err(failed)?;

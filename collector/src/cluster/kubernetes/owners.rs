@@ -102,21 +102,21 @@ impl Owners {
                 return;
             }
             left -= batch.len();
-            let ask = |(namespace, owner): (String, OwnerRef)| {
-                let kind = self.followed.iter().find(|f| f.is(&owner)).cloned();
-                let calls = Arc::clone(&self.calls);
+            let scales = |owner: &OwnerRef| self.followed.iter().any(|f| f.scales && f.is(owner));
+            let batch: Vec<_> = batch.into_iter().map(|(ns, owner)| (ns, scales(&owner), owner)).collect();
+            let calls = Arc::clone(&self.calls);
+            let ask = |(namespace, scales, owner): (String, bool, OwnerRef)| {
+                let calls = Arc::clone(&calls);
                 async move {
-                    let answer = about(client, &namespace, &owner, kind.is_some_and(|k| k.scales), &calls).await;
+                    let answer = about(client, &namespace, &owner, scales, &calls).await;
                     (owner, answer)
                 }
             };
             let mut answers = futures::stream::iter(batch.into_iter().map(ask)).buffer_unordered(AT_ONCE);
-            let mut heard = Vec::new();
-            while let Some(answer) = answers.next().await {
-                heard.push(answer);
+            // each is kept as it comes: time may be up before the last
+            while let Some((owner, answer)) = answers.next().await {
+                self.hear(&owner, answer, now_ms);
             }
-            drop(answers);
-            heard.into_iter().for_each(|(owner, answer)| self.hear(&owner, answer, now_ms));
         }
     }
 
