@@ -437,6 +437,11 @@ impl Memory {
 }
 
 impl Change {
+    /// As it is read back: without what only the memory needed.
+    pub fn settled(self) -> Self {
+        Self { shown_again: Vec::new(), ..self }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         let Self { readings, jobs, allocations, holdings, nodes, offers, refused, .. } = self;

@@ -148,7 +148,9 @@ fn index_of(details: &str) -> Option<Option<&str>> {
 
 /// `(-/5,5/5)`: parts held and parts there are, a device each; `-` is none. Absent if such a list is malformed.
 fn parts_of(details: &str) -> Option<Vec<Part>> {
-    let Some(list) = details.split(['(', ')']).find(|d| d.contains('/')) else { return Some(Vec::new()) };
+    let Some(list) = details.split(['(', ')']).find(|d| d.contains('/') && !d.contains(':')) else {
+        return Some(Vec::new());
+    };
     let mut out = Vec::new();
     for (index, device) in (0i64..).zip(list.split(',')) {
         let (held, of) = device.split_once('/')?;

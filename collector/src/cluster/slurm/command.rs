@@ -120,7 +120,9 @@ impl Commands {
     #[allow(clippy::disallowed_methods, reason = "the commands are Slurm's, which the configuration names")]
     fn start(&self, program: &Path, arguments: &[&str]) -> std::io::Result<Child> {
         let mut command = Command::new(program);
-        UNSET.iter().for_each(|name| drop(command.env_remove(name)));
+        for name in UNSET {
+            command.env_remove(name);
+        }
         if let Some(conf) = &self.conf {
             command.env("SLURM_CONF", conf);
         }

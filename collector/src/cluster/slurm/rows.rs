@@ -1,6 +1,6 @@
 //! A job as the controller shows it, as rows: the request, its run, and what the run holds.
 
-use gpuledger_scheduler::slurm::gpu::mig_share;
+use gpuledger_scheduler::slurm::gpu::{Gpus, mig_share};
 use gpuledger_scheduler::slurm::gres::Gres;
 use gpuledger_scheduler::slurm::hostlist::hosts;
 use gpuledger_scheduler::slurm::job_id::ArrayPart;
@@ -167,8 +167,8 @@ pub(super) fn holdings(job: &ScontrolJob, run: &AllocationRow, config: &SlurmCon
         }
     }
     out.extend(shards(job).into_iter().map(|(node, index, units, _)| maker.indexed(node, index, units, None)));
-    if listed == 0 {
-        out.extend(maker.spread());
+    if let Some(gpus) = job.granted.as_ref().map(|g| &g.gpus).filter(|g| listed == 0 && g.count > 0) {
+        out.extend(maker.spread(gpus));
     }
     out
 }
@@ -216,20 +216,17 @@ impl Maker<'_> {
         Some(AllocationDeviceRow { model: model.or(row.model), ..row })
     }
 
-    fn spread(&self) -> Vec<AllocationDeviceRow> {
+    /// GPUs that no line lists: evenly on the nodes, else somewhere on the cluster.
+    fn spread(&self, gpus: &Gpus) -> Vec<AllocationDeviceRow> {
         let run = self.run;
-        if run.gpu_count == 0 {
-            return Vec::new();
-        }
+        let Some((units, _)) = gpus.share_units() else { return Vec::new() };
         let nodes = run.nodes.as_deref().and_then(|n| hosts(n).ok()).unwrap_or_default();
         let count = nodes.len() as i64;
-        let is_even = count > 0
-            && run.node_count.is_none_or(|n| n == count)
-            && run.gpu_count % count == 0
-            && run.gpu_units % count == 0;
+        let is_even =
+            count > 0 && run.node_count.is_none_or(|n| n == count) && gpus.count % count == 0 && units % count == 0;
         match is_even {
-            true => nodes.iter().map(|n| self.row(Some(n), run.gpu_units / count, Evidence::Count, "")).collect(),
-            false => vec![self.row(None, run.gpu_units, Evidence::Count, "")],
+            true => nodes.iter().map(|n| self.row(Some(n), units / count, Evidence::Count, "")).collect(),
+            false => vec![self.row(None, units, Evidence::Count, "")],
         }
     }
 

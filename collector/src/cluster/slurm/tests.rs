@@ -25,7 +25,7 @@ impl Told {
             "sacct",
             &format!("echo \"$@\" >> {at}/asked; [ \"$1\" = --helpformat ] && {{ cat {at}/fields; exit; }}; cat {at}/sacct.out"),
         );
-        told.put("fields", SACCT_HEAD);
+        told.put("fields", &SACCT_HEAD.replace('|', "  "));
         told.put("sacct.out", SACCT_HEAD);
         told.put("node", NODE);
         told.put("job", "No jobs in the system\n");

@@ -160,7 +160,7 @@ fn job(record: &Record<'_>, zone: Option<Tz>) -> Result<ScontrolJob, Problem> {
         name: text("JobName"),
         // `ann(1000)`: the number tells people of the same name apart, the name is what accounting has.
         user: record.get("UserId").and_then(|u| u.split('(').next()).filter(|u| !u.is_empty()).map(str::to_owned),
-        uid: record.get("UserId").and_then(|u| number::count(u.split_once('(')?.1.strip_suffix(')')?)),
+        uid: record.get("UserId").and_then(|u| number::count(u.rsplit_once('(')?.1.strip_suffix(')')?)),
         account: text("Account"),
         qos: text("QOS"),
         partition: text("Partition"),
