@@ -8,7 +8,7 @@
 //! - A waiting request that is gone without explanation is ENDED as of the look that no longer shows it.
 //! - A node's interval is closed when the next begins. What a look did not show because it failed is not closed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use gpuledger_schema::id::id63;
 use gpuledger_schema::state::RunState;
@@ -75,6 +75,8 @@ pub struct Memory {
     pub cluster: String,
     /// `source` of every row: the scheduler's kind and the instant at which the epoch began.
     pub source: String,
+    /// Instant of the last look, whatever it came to.
+    looked_ms: Option<i64>,
     /// As-of of the last look that succeeded.
     as_of_ms: Option<i64>,
     /// As-of of the last look that was complete.
@@ -94,6 +96,7 @@ impl Memory {
         Self {
             cluster: cluster.to_owned(),
             source: format!("{kind}:{now_ms}"),
+            looked_ms: None,
             as_of_ms: None,
             complete_ms: None,
             accounted_ms: None,
@@ -108,8 +111,13 @@ impl Memory {
 
     /// What the next look is told.
     pub fn before(&self) -> Before {
-        let open = self.open().map(|(id, _)| *id).collect();
-        Before { as_of_ms: self.as_of_ms, accounted_ms: self.accounted_ms, open }
+        let done = self.done.keys().copied().collect();
+        Before { as_of_ms: self.as_of_ms, accounted_ms: self.accounted_ms, done }
+    }
+
+    /// Instant of the last look, whatever it came to.
+    pub fn looked_ms(&self) -> Option<i64> {
+        self.looked_ms
     }
 
     /// As-of of the last look that succeeded.
@@ -146,9 +154,9 @@ impl Memory {
             readings: self.readings(&snapshot),
             ..Change::default()
         };
-        let Snapshot { jobs, allocations, holdings, nodes, offers, refused, .. } = snapshot;
-        self.runs(&mut out, allocations, holdings);
-        self.jobs(&mut out, jobs);
+        let Snapshot { jobs, allocations, holdings, nodes, offers, refused, unread, .. } = snapshot;
+        self.runs(&mut out, allocations, holdings, &unread);
+        self.jobs(&mut out, jobs, &unread);
         self.nodes(&mut out, nodes);
         self.offers(&mut out, offers);
         out.refused = refused.into_iter().filter(|r| !self.refused.contains(&r.refusal_id)).collect();
@@ -211,7 +219,13 @@ impl Memory {
         }
     }
 
-    fn runs(&self, out: &mut Change, shown: Vec<AllocationRow>, holdings: Vec<AllocationDeviceRow>) {
+    fn runs(
+        &self,
+        out: &mut Change,
+        shown: Vec<AllocationRow>,
+        holdings: Vec<AllocationDeviceRow>,
+        unread: &HashSet<String>,
+    ) {
         let mut held: BTreeMap<i64, Vec<AllocationDeviceRow>> = BTreeMap::new();
         holdings.into_iter().for_each(|h| held.entry(h.allocation_id).or_default().push(h));
         // one row a run and look: where a source shows a run twice, the one that is over counts
@@ -249,7 +263,8 @@ impl Memory {
         }
         let shown: BTreeSet<i64> =
             out.allocations.iter().map(|r| r.allocation_id).chain(out.shown_again.iter().copied()).collect();
-        for (_, run) in self.open().filter(|(id, _)| !shown.contains(id)) {
+        let vanished = self.open().filter(|(id, run)| !shown.contains(id) && !unread.contains(&run.row.job_raw));
+        for (_, run) in vanished {
             let last_seen_ms = self.complete_ms.unwrap_or(run.row.as_of_ms).max(run.row.as_of_ms);
             let row = AllocationRow { last_seen_ms: Some(last_seen_ms), as_of_ms: out.as_of_ms, ..run.row.clone() };
             out.allocations.push(row);
@@ -279,7 +294,7 @@ impl Memory {
         }
     }
 
-    fn jobs(&self, out: &mut Change, shown: Vec<JobRow>) {
+    fn jobs(&self, out: &mut Change, shown: Vec<JobRow>, unread: &HashSet<String>) {
         let jobs: BTreeMap<i64, JobRow> = shown.into_iter().map(|j| (j.job_id, j)).collect();
         let ids: BTreeSet<i64> = jobs.keys().copied().collect();
         for (id, mut row) in jobs {
@@ -296,7 +311,8 @@ impl Memory {
         if !out.complete {
             return;
         }
-        for (id, job) in self.jobs.iter().filter(|(id, _)| !ids.contains(id)) {
+        let vanished = self.jobs.iter().filter(|(id, job)| !ids.contains(id) && !unread.contains(&job.job_raw));
+        for (id, job) in vanished {
             if job.state == RunState::Pending.as_str() {
                 let state = RunState::Ended.as_str().to_owned();
                 out.jobs.push(JobRow { state, as_of_ms: out.as_of_ms, ..job.clone() });
@@ -353,6 +369,7 @@ impl Memory {
 
     /// Takes a change up: from now on it is what was written.
     pub fn apply(&mut self, change: &Change) {
+        self.looked_ms = Some(change.as_of_ms);
         let ok = change.readings.iter().any(|r| r.ok);
         if !ok {
             return;
@@ -420,6 +437,11 @@ impl Memory {
 }
 
 impl Change {
+    /// As it is read back: without what only the memory needed.
+    pub fn settled(self) -> Self {
+        Self { shown_again: Vec::new(), ..self }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         let Self { readings, jobs, allocations, holdings, nodes, offers, refused, .. } = self;

@@ -179,7 +179,7 @@ impl Log {
 
 fn take(kept: &mut Kept, change: Change) {
     kept.memory.apply(&change);
-    kept.unsealed.push(change);
+    kept.unsealed.push(change.settled());
 }
 
 /// The state of another cluster or scheduler is not ours to go on with.

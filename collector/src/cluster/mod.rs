@@ -16,6 +16,9 @@ pub mod kubernetes;
 pub mod log;
 pub mod metrics;
 pub mod run;
+pub mod slurm;
+#[cfg(test)]
+mod told;
 
 /// What one look at a scheduler showed. Rows leave `source` and `as_of_ms` to the tracker, which stamps them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,6 +39,8 @@ pub struct Snapshot {
     pub offers: Vec<NodeOfferRow>,
     /// Records that were refused: each is written once.
     pub refused: Vec<QuarantineRow>,
+    /// Raw ids of jobs that are there and could not be read: nothing is concluded of them.
+    pub unread: HashSet<String>,
     /// Until when the source has said what ended, epoch ms; absent where it did not say this time. The next look is told.
     pub accounted_ms: Option<i64>,
     /// Parts of the look that failed while the rest stands, each with its name (`accounting`).
@@ -57,8 +62,8 @@ pub struct Before {
     pub as_of_ms: Option<i64>,
     /// Until when the source has said what ended: the next look asks from here on, with an overlap.
     pub accounted_ms: Option<i64>,
-    /// Runs (`allocation_id`) that were written as open.
-    pub open: HashSet<i64>,
+    /// Requests (`job_id`) and runs (`allocation_id`) that were written as over, as far back as looks may show them.
+    pub done: HashSet<i64>,
 }
 
 /// A source of looks. `now_ms` is passed in.
