@@ -12,6 +12,7 @@ const EXAMPLES: &str = "Examples:
   gpuledger-collector once --config node.toml
   gpuledger-collector node --config /etc/gpuledger/node.toml
   gpuledger-collector calibrate --duty-percent 40 -- python3 load.py
+  gpuledger-collector cluster slurm --config /etc/gpuledger/cluster.toml
 
 Exit codes: 0 done, 1 failed (doctor: something is broken), 2 wrong usage or wrong configuration.";
 
@@ -19,9 +20,10 @@ Exit codes: 0 done, 1 failed (doctor: something is broken), 2 wrong usage or wro
 #[derive(Debug, Parser)]
 #[command(name = "gpuledger-collector", version, after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Configuration file (TOML; unknown keys stop the program)
-    #[arg(long, global = true, value_name = "FILE", default_value = "/etc/gpuledger/node.toml")]
-    pub(crate) config: PathBuf,
+    /// Configuration file (TOML; unknown keys stop the program) [default: /etc/gpuledger/node.toml, of a cluster
+    /// /etc/gpuledger/cluster.toml]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     /// Name of this node, where the configuration is shared by many [default: `node` there, else the host name]
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) node: Option<String>,
@@ -47,6 +49,29 @@ pub(crate) enum Command {
         after_help = "Examples:\n  gpuledger-collector calibrate -- gpu_burn 60\n  gpuledger-collector calibrate --duty-percent 40 --seconds 120 -- python3 load.py"
     )]
     Calibrate(Calibrate),
+    /// Record what a scheduler says of jobs, runs and nodes, until told to stop
+    #[command(
+        after_help = "Examples:\n  gpuledger-collector cluster slurm --config /etc/gpuledger/cluster.toml\n  gpuledger-collector cluster kubernetes\n  gpuledger-collector cluster slurm --once"
+    )]
+    Cluster(Cluster),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Cluster {
+    /// The scheduler
+    #[arg(value_enum, value_name = "SCHEDULER")]
+    pub(crate) scheduler: Scheduler,
+    /// Look once, write what is different, and end
+    #[arg(long)]
+    pub(crate) once: bool,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Scheduler {
+    /// Slurm, beside its controller
+    Slurm,
+    /// Kubernetes, through its API server
+    Kubernetes,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 
 use clap::{CommandFactory, Parser};
 
+use gpuledger_collector::cluster::config::ClusterConfig;
+use gpuledger_collector::cluster::slurm::config::SlurmConfig;
 use gpuledger_collector::node::config::{NodeConfig, Scheduler};
 
 use crate::args::{Args, Command};
 
 const UNIT: &str = include_str!("../../deploy/systemd/gpuledger-collector.service");
+const CLUSTER_UNIT: &str = include_str!("../../deploy/systemd/gpuledger-cluster.service");
+const CLUSTER_POD: &str = include_str!("../../deploy/kubernetes/cluster-collector.yaml");
 const DAEMON_SET: &str = include_str!("../../deploy/kubernetes/collector-daemonset.yaml");
 
 /// Section, key and value of every line of a unit that is none of comment, blank and section.
@@ -27,7 +31,11 @@ fn settings(unit: &str) -> Vec<(String, String, String)> {
 }
 
 fn setting(key: &str) -> String {
-    let all = settings(UNIT);
+    setting_of(UNIT, key)
+}
+
+fn setting_of(unit: &str, key: &str) -> String {
+    let all = settings(unit);
     let found: Vec<_> = all.iter().filter(|(_, k, _)| k == key).map(|(.., v)| v.as_str()).collect();
     assert_eq!(found.len(), 1, "{key}");
     found[0].to_owned()
@@ -97,7 +105,37 @@ fn the_unit_starts_what_exists() {
     assert_eq!(words[0], "/usr/local/bin/gpuledger-collector");
     let args = Args::try_parse_from(words).unwrap();
     assert!(matches!(args.command, Command::Node));
-    assert_eq!(args.config.to_str(), Some("/etc/gpuledger/node.toml"));
+    assert_eq!(args.config.unwrap().to_str(), Some("/etc/gpuledger/node.toml"));
+}
+
+#[test]
+fn the_cluster_unit_starts_what_exists_and_gives_nothing() {
+    let start = setting_of(CLUSTER_UNIT, "ExecStart");
+    let args = Args::try_parse_from(start.split(' ')).unwrap();
+    let Command::Cluster(cluster) = args.command else { panic!("{start}") };
+    assert!(!cluster.once);
+    assert_eq!(args.config.unwrap().to_str(), Some("/etc/gpuledger/cluster.toml"));
+    for (key, value) in [("CapabilityBoundingSet", ""), ("NoNewPrivileges", "yes"), ("ProtectSystem", "strict")] {
+        assert_eq!(setting_of(CLUSTER_UNIT, key), value, "{key}");
+    }
+    // The example's lake and the default spool are where the unit lets it write.
+    let least = "cluster = \"a\"\nlake = \"/srv/gpuledger/lake\"\n";
+    let config: ClusterConfig<SlurmConfig> = ClusterConfig::parse(least, "f").unwrap();
+    assert_eq!(setting_of(CLUSTER_UNIT, "ReadWritePaths"), format!("-{}/inbox", config.lake.display()));
+    let state = format!("/var/lib/{}", setting_of(CLUSTER_UNIT, "StateDirectory"));
+    assert_eq!(state, config.spool.display().to_string());
+}
+
+#[test]
+fn the_cluster_pod_starts_what_exists() {
+    let list = |key: &str| -> Vec<&str> {
+        let line = CLUSTER_POD.lines().find_map(|l| l.trim().strip_prefix(key)).unwrap();
+        line.trim().trim_matches(['[', ']']).split(',').map(|w| w.trim().trim_matches('"')).collect()
+    };
+    let args = Args::try_parse_from([list("command:"), list("args:")].concat()).unwrap();
+    let Command::Cluster(cluster) = args.command else { panic!("a cluster") };
+    assert!(matches!(cluster.scheduler, crate::args::Scheduler::Kubernetes) && !cluster.once);
+    assert_eq!(args.config.unwrap().to_str(), Some("/etc/gpuledger/cluster.toml"));
 }
 
 #[test]
@@ -118,7 +156,7 @@ fn the_unit_gives_little_and_bounds_what_it_gives() {
 #[test]
 fn every_part_of_the_files_is_explained() {
     // A comment stands above each setting, or above the run of settings that it explains.
-    for (name, text, most) in [("unit", UNIT, 8), ("daemon set", DAEMON_SET, 8)] {
+    for (name, text, most) in [("unit", UNIT, 8), ("cluster unit", CLUSTER_UNIT, 8), ("daemon set", DAEMON_SET, 8)] {
         let mut run = 0;
         for line in text.lines().map(str::trim) {
             run = if line.is_empty() || line.starts_with('#') { 0 } else { run + 1 };

@@ -44,7 +44,8 @@ fn main() {
 }
 
 fn minute(device: Device, events: &mut [EventSet], at: usize, before: &mut Option<GpmSample>) {
-    let _ = (device.memory(), device.power_mw(), device.energy_total_mj(), device.temperature_c());
+    let _ =
+        (device.memory(), device.power_mw(), device.power_limit_mw(), device.energy_total_mj(), device.temperature_c());
     let _ = (device.limit_reasons(), device.ecc_uncorrected(), device.remapped_rows(), device.is_mig());
     let _ = device.samples(Sampling::Gpu, 0);
     if let Some(set) = events.get_mut(at) {

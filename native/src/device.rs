@@ -201,6 +201,13 @@ impl Device {
         Ok(power_mw)
     }
 
+    /// The power limit that the driver keeps to now, in milliwatts: the least of all that were set.
+    pub fn power_limit_mw(self) -> Result<u32, Error> {
+        let mut limit_mw = 0;
+        call!(self.library, nvmlDeviceGetEnforcedPowerLimit(self.handle, &mut limit_mw))?;
+        Ok(limit_mw)
+    }
+
     /// Energy used since the driver was loaded, in millijoules.
     pub fn energy_total_mj(self) -> Result<u64, Error> {
         let mut energy_mj = 0;

@@ -115,7 +115,8 @@ fn scontrol_jobs() {
 
     let pending = job::read(&text("scontrol_show_job_o.pending_reqtres.txt").unwrap(), ZONE);
     assert_eq!(pending.problems, []);
-    let shown: Vec<_> = pending.facts.iter().map(|j| (j.state, j.start_ms, j.asked.gpus.count)).collect();
+    let shown: Vec<_> =
+        pending.facts.iter().map(|j| (j.state, j.start_ms, j.asked.as_ref().map_or(0, |a| a.gpus.count))).collect();
     assert_eq!(shown, [(RunState::Pending, None, 1), (RunState::Pending, None, 0), (RunState::Pending, None, 1)]);
     assert!(pending.facts.iter().all(|j| j.granted.is_none() && j.nodes.is_none()));
 }

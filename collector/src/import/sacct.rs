@@ -20,7 +20,7 @@ use super::records::refuse_cut;
 use super::{At, Imported};
 use crate::input::Input;
 
-mod rows;
+pub(crate) mod rows;
 
 /// Columns without which nothing can be billed, as `sacct --format` names them.
 const NEEDED: &[&str] = &["JobID", "State", "Submit", "Start", "End"];

@@ -3,7 +3,7 @@
 //! `examples/collector/node.toml` shows every key with its default; a test reads it.
 
 mod error;
-mod line;
+pub(crate) mod line;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

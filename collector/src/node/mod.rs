@@ -5,6 +5,7 @@
 //! A source that fails takes only its own values with it, and every absent value has a reason.
 
 pub mod attribute;
+pub mod claims;
 pub mod clock;
 pub mod command;
 pub mod config;

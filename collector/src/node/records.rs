@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::attribute::Held;
+use super::attribute::{Held, Site};
+use super::claims;
 use super::config::{GresIndex, NodeConfig, Scheduler};
 use super::metrics::NodeMetrics;
 use super::seen::{Clock, Process};
@@ -17,6 +18,7 @@ use super::source::kubelet::{Kubelet, KubeletSettings, Record};
 use super::source::slurm::listpids::ProcessList;
 use super::source::slurm::{self, IndexMeaning, Mapped};
 use super::stopwatch::Stopwatch;
+use super::tick::CardTick;
 
 /// How often the records are looked at.
 const EVERY: Duration = Duration::from_secs(60);
@@ -27,7 +29,11 @@ const LISTPIDS_DEADLINE_MS: u64 = 5_000;
 #[derive(Debug, Clone, Default)]
 struct Looked {
     pods: Option<Record>,
+    /// When they were looked at, by the wall clock.
+    pods_ms: i64,
     mapped: Vec<Mapped>,
+    /// When all of the prolog's folders were read; none where one could not be.
+    mapped_ms: Option<i64>,
     processes: Option<ProcessList>,
 }
 
@@ -73,6 +79,19 @@ impl Records {
             );
         }
         Known { looked, held, odd }
+    }
+
+    /// What the newest looks say of who was given these cards.
+    pub(super) fn given(&self, site: &Site, cards: &[Card], ticks: &[CardTick]) -> claims::Looked {
+        let looked = Arc::clone(&self.newest.borrow());
+        let mut out = claims::Looked::default();
+        if let Some(record) = &looked.pods {
+            out.add_pods(site, record, looked.pods_ms, cards, ticks);
+        }
+        if let Some(at_ms) = looked.mapped_ms {
+            out.add_jobs(site, &looked.mapped, &self.index, at_ms, cards, ticks);
+        }
+        out
     }
 
     /// What the prolog's folder and where jobs' processes were seen (raw job id to UUIDs) say against each other.
@@ -148,13 +167,17 @@ impl Keeper {
         let mut out = Looked::default();
         if let Some(kubelet) = &mut self.kubelet {
             let took = Stopwatch::start();
-            let seen = kubelet.refresh(clock.now()).await;
+            let now = clock.now();
+            let seen = kubelet.refresh(now).await;
+            out.pods_ms = now.wall_ms;
             metrics.looked("kubelet", took.read(), seen.is_err());
             if let Err(e) = seen {
                 tracing::warn!(error = &e as &dyn std::error::Error, "the kubelet's record");
             }
             out.pods = kubelet.record().cloned();
         }
+        let folders_ms = clock.now().wall_ms;
+        let mut all_read = !self.folders.is_empty();
         for folder in &self.folders {
             let took = Stopwatch::start();
             let seen = slurm::read_mapping(folder);
@@ -164,9 +187,13 @@ impl Keeper {
                     out.mapped.extend(mapped);
                     warnings.iter().for_each(|w| tracing::warn!("{w:?}"));
                 }
-                Err(e) => tracing::warn!(error = &e as &dyn std::error::Error, "the prolog's folder"),
+                Err(e) => {
+                    all_read = false;
+                    tracing::warn!(error = &e as &dyn std::error::Error, "the prolog's folder");
+                }
             }
         }
+        out.mapped_ms = all_read.then_some(folders_ms);
         if let Some(processes) = &mut self.processes {
             let took = Stopwatch::start();
             let seen = processes.refresh(clock.now()).await;

@@ -30,6 +30,7 @@ mod state;
 mod tick;
 
 pub use ask::{Ask, AskError};
+pub(crate) use disk::put_whole;
 pub use disk::{Disk, DiskError, Entry, RealDisk};
 pub use frame::{FrameError, PAYLOAD_BYTES_MAX};
 pub use inbox::{Delivered, FolderInbox, Inbox, InboxError};

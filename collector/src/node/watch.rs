@@ -9,6 +9,8 @@ use gpuledger_schema::state::SchedulerKind;
 use gpuledger_schema::table::ReadingRow;
 
 use super::attribute::{self, Site};
+use super::claims::Claims;
+use super::claims::memory::Memory;
 use super::config::{Accounting, NodeConfig, Scheduler};
 use super::exporter::Exporter;
 use super::integrate::Meter;
@@ -64,6 +66,8 @@ pub struct Watch {
     exporter: Option<Exporter>,
     prober: Option<Prober>,
     versions: Versions,
+    claims: Claims,
+    memory: Option<Memory>,
     span: TickSpan,
 }
 
@@ -111,10 +115,21 @@ impl Watch {
             exporter,
             prober: Prober::of(config),
             versions: Versions::default(),
+            claims: Claims::default(),
+            memory: None,
             span: TickSpan::starting(clock.now()),
             clock,
             metrics,
         })
+    }
+
+    /// Goes on with the claims that a file remembers, and remembers them there.
+    pub fn remember(&mut self, memory: Memory) {
+        match memory.load() {
+            Ok(claims) => self.claims = claims,
+            Err(e) => tracing::warn!(error = &e as &dyn std::error::Error, "claims begin anew"),
+        }
+        self.memory = Some(memory);
     }
 
     /// The tick in progress.
@@ -165,14 +180,21 @@ impl Watch {
         let outside = self.exporter.as_ref().map_or_else(Vec::new, |e| e.tick(now.boot_ms));
         let rows = tick::rows(&self.node, &self.span, &ticks, &people, &outside, &mut self.versions);
         self.count(&ticks);
+        let given = self.claims.take(&self.node, &self.records.given(&self.site, &cards, &ticks));
+        if let Some(memory) = self.memory.as_ref().filter(|_| given.changed)
+            && let Err(e) = memory.store(&self.claims)
+        {
+            tracing::warn!(error = &e as &dyn std::error::Error, "claims are not remembered");
+        }
 
         let next = self.span.next(now);
         let looked = rows.minutes.len() + rows.processes.len();
         let mut readings = vec![self.reading(looked as i64)];
         readings.extend(self.span.missed(&next).map(|missed| self.gap(missed)));
         readings.extend(self.prober.as_mut().and_then(|p| p.row(&self.node, now)));
+        readings.extend(given.reading);
         self.span = next;
-        Tick { devices: rows.devices, minutes: rows.minutes, processes: rows.processes, readings }
+        Tick { devices: rows.devices, minutes: rows.minutes, processes: rows.processes, readings, claims: given.claims }
     }
 
     /// What the tick gathered of one card.

@@ -124,8 +124,8 @@ fn a_minute_of_eight_cards_and_64_processes_takes_few_calls() {
     let rows = machine.tick();
     assert_eq!((rows.minutes.len(), rows.processes.len()), (8, 64));
     // a poll of a card: utilization of processes, two lists, samples of memory utilization; a minute of a card: events,
-    // MIG mode, memory, energy, five for GPM, MPS list, temperature, limits, ECC, rows, accounting mode and pids; an
-    // account of every process
-    let (polls, minute, accounts) = (8 * 12 * 4, 8 * 16, 64);
+    // MIG mode, memory, energy, power limit, five for GPM, MPS list, temperature, limits, ECC, rows, accounting mode and
+    // pids; an account of every process
+    let (polls, minute, accounts) = (8 * 12 * 4, 8 * 17, 64);
     assert_eq!(count(&machine) - before, polls + minute + accounts);
 }

@@ -84,6 +84,9 @@ impl Names {
         if let Some(power_mw) = m.power_mw {
             write!(out, " power {} W", power_mw / 1_000).unwrap();
         }
+        if let Some(limit_mw) = m.power_limit_mw {
+            write!(out, " of {} W", limit_mw / 1_000).unwrap();
+        }
         for (word, value) in [("ecc", m.ecc_uncorrected), ("xid", m.xid)] {
             if let Some(value) = value {
                 write!(out, " {word} {value}").unwrap();

@@ -1,4 +1,4 @@
-//! GRES strings: `gpu:a100:4`, `gpu:h100:4(IDX:0-3)`, `gpu:ampere:8(S:0-1)`, `gpu(IDX:0,2),shard:8(-/5,5/5)`.
+//! GRES strings: `gpu:a100:4`, `gpu:h100:4(IDX:0-3)`, `gpu:ampere:8(S:0-1)`, `gpu(IDX:0,2),shard:5(-/5,5/5)`.
 
 use super::gpu::{GpuError, GpuType, Gpus};
 use super::{is_blank, number};
@@ -26,6 +26,19 @@ pub struct Gres {
     pub count: Option<i64>,
     /// Device indices on the node, where they are listed.
     pub index: Option<Vec<i64>>,
+    /// Parts of devices, where they are listed (shards): what is held of each device of the node, in their order.
+    pub parts: Vec<Part>,
+}
+
+/// What is held of one device that is shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Index of the device on the node.
+    pub index: i64,
+    /// Parts held.
+    pub held: i64,
+    /// Parts that the device has.
+    pub of: i64,
 }
 
 /// Why a GRES string could not be read.
@@ -92,6 +105,7 @@ fn resource(part: &str, form: Form) -> Result<Gres, GresError> {
         None => (part, ""),
     };
     let index = index_of(details).ok_or_else(malformed)?.map(indices).transpose()?;
+    let parts = parts_of(details).ok_or_else(malformed)?;
     // TRES writes `gres/gpu=4` and `gres/gpu:a100=4`; the rest is the same.
     let body = body.strip_prefix("gres/").or_else(|| body.strip_prefix("gres:")).unwrap_or(body).replace('=', ":");
     let words: Vec<&str> = body.split(':').filter(|w| *w != "no_consume").collect();
@@ -110,7 +124,7 @@ fn resource(part: &str, form: Form) -> Result<Gres, GresError> {
         [name, kind, count] => (*name, Some(*kind), counted(name, count, part)?),
         _ => return Err(malformed()),
     };
-    Ok(Gres { name: name.to_owned(), kind: kind.map(str::to_owned), count, index })
+    Ok(Gres { name: name.to_owned(), kind: kind.map(str::to_owned), count, index, parts })
 }
 
 /// A count; only GPUs must have a plain number.
@@ -130,6 +144,23 @@ fn index_of(details: &str) -> Option<Option<&str>> {
         rest = after;
     }
     Some(found)
+}
+
+/// `(-/5,5/5)`: parts held and parts there are, a device each; `-` is none. Absent if such a list is malformed.
+fn parts_of(details: &str) -> Option<Vec<Part>> {
+    let Some(list) = details.split(['(', ')']).find(|d| d.contains('/') && !d.contains(':')) else {
+        return Some(Vec::new());
+    };
+    let mut out = Vec::new();
+    for (index, device) in (0i64..).zip(list.split(',')) {
+        let (held, of) = device.split_once('/')?;
+        let held = if held == "-" { 0 } else { number::count(held)? };
+        let of = number::count(of).filter(|of| *of > 0 && held <= *of)?;
+        if held > 0 {
+            out.push(Part { index, held, of });
+        }
+    }
+    Some(out)
 }
 
 fn indices(text: &str) -> Result<Vec<i64>, GresError> {

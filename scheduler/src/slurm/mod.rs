@@ -18,6 +18,7 @@ pub mod squeue;
 pub mod state;
 pub mod time;
 pub mod tres;
+pub mod witness;
 
 /// Words that Slurm writes where it has no value.
 pub(crate) fn is_blank(text: &str) -> bool {

@@ -7,6 +7,7 @@
 use super::problem::Problem;
 
 pub mod job;
+pub mod node;
 pub mod partition;
 
 /// Keys whose value is the rest of the line, where the record has several.
@@ -59,14 +60,21 @@ impl<'a> Record<'a> {
 
 /// Splits a text at the lines that start with `first=`; what stands before the first of them is a problem.
 pub(crate) fn records<'a>(text: &'a str, first: &str) -> (Vec<Record<'a>>, Vec<Problem>) {
-    let (mut records, mut problems) = (Vec::new(), Vec::new());
+    let mut records = Vec::new();
+    let problems = each_record(text, first, |record| records.push(record));
+    (records, problems)
+}
+
+/// As [`records`], one at a time: a large cluster has tens of megabytes of them.
+pub(crate) fn each_record<'a>(text: &'a str, first: &str, mut take: impl FnMut(Record<'a>)) -> Vec<Problem> {
+    let mut problems = Vec::new();
     let mut open: Option<(i64, usize)> = None;
     let (mut at, mut number) = (0usize, 1i64);
     for line in text.split_inclusive('\n') {
         let starts = line.strip_prefix(first).is_some_and(|rest| rest.starts_with('='));
         if starts {
             if let Some((line, from)) = open {
-                records.push(record(line, &text[from..at]));
+                take(record(line, &text[from..at]));
             }
             open = Some((number, at));
         } else if open.is_none() && !line.trim().is_empty() {
@@ -77,9 +85,9 @@ pub(crate) fn records<'a>(text: &'a str, first: &str) -> (Vec<Record<'a>>, Vec<P
         number += 1;
     }
     if let Some((line, from)) = open {
-        records.push(record(line, &text[from..]));
+        take(record(line, &text[from..]));
     }
-    (records, problems)
+    problems
 }
 
 fn record(line: i64, raw: &str) -> Record<'_> {

@@ -8,13 +8,13 @@ use gpuledger_schema::state::Evidence;
 use gpuledger_schema::table::{AllocationDeviceRow, AllocationRow, JobRow};
 
 /// What every row of a file carries.
-pub(super) struct Stamp<'a> {
-    pub(super) cluster: &'a str,
-    pub(super) source: &'a str,
-    pub(super) as_of_ms: i64,
+pub(crate) struct Stamp<'a> {
+    pub(crate) cluster: &'a str,
+    pub(crate) source: &'a str,
+    pub(crate) as_of_ms: i64,
 }
 
-pub(super) fn job(job: &SacctJob, stamp: &Stamp<'_>) -> JobRow {
+pub(crate) fn job(job: &SacctJob, stamp: &Stamp<'_>) -> JobRow {
     let asked = job.asked.as_ref();
     let array_job = job.id.array.as_ref().map(|_| job.id.job.to_string());
     let array_task = match job.id.array {
@@ -62,7 +62,7 @@ pub(super) fn job(job: &SacctJob, stamp: &Stamp<'_>) -> JobRow {
 }
 
 /// The run, where the job got nodes; a run without a recorded end is open, whatever its state says.
-pub(super) fn allocation(job: &SacctJob, request: &JobRow, stamp: &Stamp<'_>) -> Option<AllocationRow> {
+pub(crate) fn allocation(job: &SacctJob, request: &JobRow, stamp: &Stamp<'_>) -> Option<AllocationRow> {
     let start_ms = job.start_ms.filter(|_| job.started())?;
     let (gpu_units, gpu_exact) = job.granted.gpus.share_units()?;
     let nodes = match &job.nodes {
@@ -107,7 +107,7 @@ pub(super) fn allocation(job: &SacctJob, request: &JobRow, stamp: &Stamp<'_>) ->
 
 /// GPUs by count: on each node where they divide evenly, else somewhere on the cluster. Accounting names no device.
 /// The note says why nodes that are listed could not be used.
-pub(super) fn holdings(job: &SacctJob, run: &AllocationRow) -> (Vec<AllocationDeviceRow>, Option<String>) {
+pub(crate) fn holdings(job: &SacctJob, run: &AllocationRow) -> (Vec<AllocationDeviceRow>, Option<String>) {
     if run.gpu_count == 0 {
         return (Vec::new(), None);
     }

@@ -170,7 +170,7 @@ fn by_cgroup(site: &Site, seen: &Witness, records: &Records<'_>, runs: &Runs) ->
     };
     let all: Vec<(Scheduler, Allocation)> = seen.cgroups.iter().filter_map(named).collect();
     let (_, by) = all.iter().find(|(kind, _)| *kind == site.scheduler).or(all.first())?;
-    Some(Belongs { conflict: records.contradict(by), ..hint(site, by, "cgroup") })
+    Some(Belongs { conflict: records.contradict(by), ..belonging(site, by, "cgroup") })
 }
 
 impl Records<'_> {
@@ -199,7 +199,7 @@ impl Records<'_> {
 /// against a pod. A job's own container lies outside its cgroup when a daemon started it, so there the user must agree.
 fn by_record(site: &Site, seen: &Witness, records: &Records<'_>) -> Option<Belongs> {
     if let Some(job) = records.process.filter(|_| site.scheduler == Scheduler::Slurm) {
-        return Some(hint(site, &Allocation::Job(job.to_owned()), "slurm"));
+        return Some(belonging(site, &Allocation::Job(job.to_owned()), "slurm"));
     }
     let nowhere = seen.cgroups.is_empty();
     let may_be_of = |held: &&Held| match (&held.by, site.scheduler) {
@@ -210,7 +210,7 @@ fn by_record(site: &Site, seen: &Witness, records: &Records<'_>) -> Option<Belon
     let mut holders = records.device.iter().filter(may_be_of);
     let (held, None) = (holders.next()?, holders.next()) else { return None };
     let source = if site.scheduler == Scheduler::Kubernetes { "kubelet" } else { "slurm" };
-    Some(hint(site, &held.by, source))
+    Some(belonging(site, &held.by, source))
 }
 
 /// The job that a process's environment names, unless a record says that the job is another user's.
@@ -218,20 +218,21 @@ fn by_environ(site: &Site, seen: &Witness, records: &Records<'_>) -> Option<Belo
     let job = seen.environ.slurm_job.as_ref().filter(|_| site.scheduler == Scheduler::Slurm)?;
     let by = Allocation::Job(job.clone());
     let of_another = |held: &Held| held.by == by && held.uid.is_some() && held.uid != seen.uid;
-    (!records.device.iter().any(of_another)).then(|| hint(site, &by, "environ"))
+    (!records.device.iter().any(of_another)).then(|| belonging(site, &by, "environ"))
 }
 
-fn hint(site: &Site, by: &Allocation, evidence: &'static str) -> Belongs {
+/// How rows name an allocation: by an id, and in words.
+pub fn hint(site: &Site, by: &Allocation) -> (i64, String) {
     let (kind, id) = match by {
         Allocation::Job(job) => ("slurm", job),
         Allocation::Pod(uid) => ("pod", uid),
     };
-    Belongs {
-        hint_id: hint_of_job(&site.cluster, id),
-        hint: format!("{kind}:{}:{id}", site.cluster),
-        evidence,
-        conflict: false,
-    }
+    (hint_of_job(&site.cluster, id), format!("{kind}:{}:{id}", site.cluster))
+}
+
+fn belonging(site: &Site, by: &Allocation, evidence: &'static str) -> Belongs {
+    let (hint_id, hint) = hint(site, by);
+    Belongs { hint_id, hint, evidence, conflict: false }
 }
 
 fn by_session(site: &Site, seen: &Witness) -> Belongs {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::CommandError;
+use crate::node::claims::memory::Memory;
 use crate::node::clock::KernelClock;
 use crate::node::config::NodeConfig;
 use crate::node::metrics::{NodeMetrics, rss_bytes, serve};
@@ -51,6 +52,7 @@ async fn watch(config: &NodeConfig, end: impl Future<Output = ()>, to_the_minute
     let mut end = std::pin::pin!(end);
     let mut ended = false;
     let mut watch = Watch::open(config, Arc::clone(&clock), metrics).map_err(CommandError::Watch)?;
+    watch.remember(Memory::new(Box::new(RealDisk), &config.spool));
     watch.poll();
     loop {
         let pause = tokio::time::sleep(pause(config, &watch, clock.now().boot_ms));

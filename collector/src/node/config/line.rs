@@ -1,7 +1,7 @@
 //! Where in a TOML text something stands.
 
 /// Line (from 1) and key at a byte offset.
-pub(super) fn at(text: &str, offset: usize) -> (usize, Option<String>) {
+pub(crate) fn at(text: &str, offset: usize) -> (usize, Option<String>) {
     let before = text.get(..offset).unwrap_or(text);
     let number = before.matches('\n').count() + 1;
     let line = text.lines().nth(number - 1).unwrap_or_default();
@@ -9,7 +9,7 @@ pub(super) fn at(text: &str, offset: usize) -> (usize, Option<String>) {
 }
 
 /// The line (from 1) on which a key is given; 1 where it is not, because it has its default.
-pub(super) fn of_key(text: &str, key: &str) -> usize {
+pub(crate) fn of_key(text: &str, key: &str) -> usize {
     let found = text.lines().position(|line| key_of(line) == Some(key) || line.trim() == format!("[{key}]"));
     found.map_or(1, |at| at + 1)
 }

@@ -62,7 +62,7 @@ pub trait Disk: fmt::Debug + Send {
 
 /// Writes a file so that its name is there with the whole content or not at all. The name is durable after
 /// [`Disk::sync`] of the folder.
-pub(super) fn put_whole(disk: &dyn Disk, folder: &Path, name: &str, bytes: &[u8]) -> Result<(), DiskError> {
+pub(crate) fn put_whole(disk: &dyn Disk, folder: &Path, name: &str, bytes: &[u8]) -> Result<(), DiskError> {
     let temporary = folder.join(temporary_of(name));
     disk.write(&temporary, bytes)?;
     disk.rename(&temporary, &folder.join(name))

@@ -1,6 +1,6 @@
 //! From ticks to segments. Pure: the same ticks give the same bytes under the same names, whenever it is done.
 
-use gpuledger_schema::table::{DeviceRow, ReadingRow, Row};
+use gpuledger_schema::table::{DeviceClaimRow, DeviceRow, ReadingRow, Row};
 
 use super::tick::Tick;
 use crate::segment::{Segment, SegmentError, pair, segment};
@@ -17,6 +17,7 @@ pub(super) fn segments(node: &str, ticks: &[Tick]) -> Result<Vec<Segment>, Segme
 
     let mut out = Vec::new();
     out.extend(segment(node, &once(ticks.iter().flat_map(|t| t.devices.iter().cloned()), device_order))?);
+    out.extend(segment(node, &once(ticks.iter().flat_map(|t| t.claims.iter().cloned()), claim_order))?);
     out.extend(segment(node, &joined(once(ticks.iter().flat_map(|t| t.readings.iter().cloned()), reading_order)))?);
     out.extend(pair(node, &processes, &minutes)?);
     Ok(out)
@@ -54,6 +55,10 @@ fn joined(readings: Vec<ReadingRow>) -> Vec<ReadingRow> {
 
 fn device_order(row: &DeviceRow) -> (i64, i64) {
     (row.device_id, row.first_seen_ms)
+}
+
+fn claim_order(row: &DeviceClaimRow) -> (i64, i64, i64) {
+    (row.device_id, row.claim_id, row.as_of_ms)
 }
 
 fn reading_order(row: &ReadingRow) -> (i64, i64) {

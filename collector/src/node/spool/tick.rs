@@ -1,6 +1,6 @@
 //! A tick's rows, as they go into the journal together.
 
-use gpuledger_schema::table::{DeviceMinuteRow, DeviceRow, ProcessMinuteRow, ReadingRow};
+use gpuledger_schema::table::{DeviceClaimRow, DeviceMinuteRow, DeviceRow, ProcessMinuteRow, ReadingRow};
 use serde::{Deserialize, Serialize};
 
 /// Everything that one tick of the collector has to say.
@@ -14,6 +14,9 @@ pub struct Tick {
     pub processes: Vec<ProcessMinuteRow>,
     /// Looks at sources, gaps among them.
     pub readings: Vec<ReadingRow>,
+    /// Who was given which device. A journal of a version that knew none has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<DeviceClaimRow>,
 }
 
 /// Which tick it is: a boot and the number in it. The same key twice is the same tick twice.
@@ -53,8 +56,10 @@ impl Tick {
         let failed = self.readings.iter().filter(|r| !r.ok).map(|r| (r.from_ms, r.to_ms));
         let looks = self.readings.iter().map(|r| (r.from_ms, r.to_ms));
         let devices = self.devices.iter().map(|r| (r.first_seen_ms, r.first_seen_ms));
-        let (from_ms, to_ms) =
-            hull(minutes.chain(processes).chain(failed)).or_else(|| hull(looks)).or_else(|| hull(devices))?;
+        let claims = self.claims.iter().map(|r| (r.as_of_ms, r.as_of_ms));
+        let (from_ms, to_ms) = hull(minutes.chain(processes).chain(failed))
+            .or_else(|| hull(looks))
+            .or_else(|| hull(devices.chain(claims)))?;
         Some(Span { from_ms, to_ms, ticks: u64::from(self.key().is_some()) })
     }
 }

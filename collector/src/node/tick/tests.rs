@@ -51,6 +51,7 @@ fn minute(uuid: &str, activity: Measure<Activity>) -> CardMinute {
         facts: facts(uuid),
         memory: Ok(MemoryNow { used_bytes: 40 * GIB, reserved_bytes: Ok(GIB), total_bytes: 80 * GIB }),
         power_mw: Ok(500_000),
+        power_limit_mw: Ok(700_000),
         energy_mj: Ok(30_000_000),
         temperature_c: Ok(61),
         limit_reasons: Ok("none".to_owned()),

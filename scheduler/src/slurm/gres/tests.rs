@@ -77,3 +77,16 @@ fn indices_and_types_are_kept() {
     assert_eq!(gres("gpu:quadro:0(IDX:N/A)", Form::Granted).unwrap()[0].index, Some(vec![]));
     assert_eq!(gres("gpu:2(CNT:2)", Form::Granted).unwrap()[0].index, None);
 }
+
+#[test]
+fn parts_of_shared_devices_are_kept_and_malformed_ones_refused() {
+    let list = gres("gpu(IDX:1),shard:5(-/5,5/5)", Form::Granted).unwrap();
+    assert_eq!(list[1].parts, [Part { index: 1, held: 5, of: 5 }]);
+    let list = gres("shard:tesla:3(2/4,0/4,1/4)", Form::Granted).unwrap();
+    let held = [Part { index: 0, held: 2, of: 4 }, Part { index: 2, held: 1, of: 4 }];
+    assert_eq!(list[0].parts, held);
+    assert_eq!(gres("gpu:h100:2(IDX:0-1)", Form::Granted).unwrap()[0].parts, []);
+    for bad in ["shard:3(2/0)", "shard:3(3/2)", "shard:3(x/2)", "shard:3(1/)"] {
+        assert!(gres(bad, Form::Granted).is_err(), "{bad}");
+    }
+}

@@ -3,7 +3,7 @@
 use chrono_tz::Tz;
 use gpuledger_schema::state::RunState;
 
-use super::{Record, pairs, records};
+use super::{Record, each_record, pairs};
 use crate::slurm::duration::span;
 use crate::slurm::gpu::Gpus;
 use crate::slurm::gres::{self, Form};
@@ -24,6 +24,8 @@ pub struct Holding {
     pub gpus: Gpus,
     /// Their indices on each node; absent where Slurm lists none.
     pub index: Option<Vec<i64>>,
+    /// The resources as listed: GPUs by type, each with its indices, and shards.
+    pub list: Vec<gres::Gres>,
 }
 
 /// A job as the controller shows it.
@@ -45,6 +47,8 @@ pub struct ScontrolJob {
     pub name: Option<String>,
     /// User name.
     pub user: Option<String>,
+    /// Number of the user.
+    pub uid: Option<i64>,
     /// Account.
     pub account: Option<String>,
     /// Quality of service.
@@ -69,8 +73,9 @@ pub struct ScontrolJob {
     pub nodes: Option<String>,
     /// Number of nodes; absent while it is a range.
     pub node_count: Option<i64>,
-    /// What it asked for.
-    pub asked: Tres,
+    /// What it asked for; absent where the record does not say: versions before 23.02 say of a job that got nodes only
+    /// what it was granted.
+    pub asked: Option<Tres>,
     /// What it was granted; absent while it waits.
     pub granted: Option<Tres>,
     /// GPUs by node (`-d` only).
@@ -79,23 +84,50 @@ pub struct ScontrolJob {
     pub restarts: Option<i64>,
     /// Exit code as printed.
     pub exit_code: Option<String>,
+    /// Priority.
+    pub priority: Option<i64>,
+    /// Reservation.
+    pub reservation: Option<String>,
+    /// Comment.
+    pub comment: Option<String>,
+    /// Features asked for.
+    pub features: Option<String>,
+    /// CPUs.
+    pub cpus: Option<i64>,
+    /// When it was suspended, while it is.
+    pub suspended_at_ms: Option<i64>,
+    /// When it was preempted.
+    pub preempted_ms: Option<i64>,
     /// Slurm's id of the run.
     pub sluid: Option<String>,
+    /// Slurm's id of the first run of the job.
+    pub original_sluid: Option<String>,
     /// Where the record contradicts itself; both facts stand in it as written.
     pub mismatches: Vec<String>,
 }
 
 /// Reads the records of a text; naive times are of `zone`.
 pub fn read(text: &str, zone: Option<Tz>) -> Read<ScontrolJob> {
-    let (records, problems) = records(text, "JobId");
-    let mut out = Read { facts: Vec::new(), problems };
-    for record in records {
-        match job(&record, zone) {
-            Ok(job) => out.facts.push(job),
-            Err(problem) => out.problems.push(problem),
-        }
-    }
+    let mut out = Read::default();
+    let mut problems = Vec::new();
+    let outside = each(text, zone, |read| match read {
+        Ok(job) => out.facts.push(job),
+        Err(problem) => problems.push(problem),
+    });
+    out.problems = outside.into_iter().chain(problems).collect();
     out
+}
+
+/// As [`read`], one job at a time; gives what stands before the first record.
+pub fn each(text: &str, zone: Option<Tz>, mut take: impl FnMut(Result<ScontrolJob, Problem>)) -> Vec<Problem> {
+    each_record(text, "JobId", |record| take(job(&record, zone)))
+}
+
+impl ScontrolJob {
+    /// Whether the job got nodes: one that is cancelled while it waits has a start, too.
+    pub fn started(&self) -> bool {
+        self.state != RunState::Pending && self.start_ms.is_some() && self.nodes.is_some()
+    }
 }
 
 /// Reads one `Nodes=... CPU_IDs=... Mem=... GRES=...` line, or `GRES_IDX=` as versions before 19.05 had it.
@@ -110,11 +142,8 @@ fn job(record: &Record<'_>, zone: Option<Tz>) -> Result<ScontrolJob, Problem> {
     }
     let state = state(record.get("JobState").unwrap_or_default()).map_err(|e| record.problem("JobState", e))?;
     let waits = state == RunState::Pending;
-    let granted = match record.get("AllocTRES") {
-        Some(text) => Some(tres(text).map_err(|e| record.problem("AllocTRES", e))?),
-        None => None,
-    };
-    let asked = tres(record.get("ReqTRES").unwrap_or_default()).map_err(|e| record.problem("ReqTRES", e))?;
+    let has_nodes = !waits && record.get("NodeList").is_some();
+    let (asked, granted) = resources(record, has_nodes)?;
     let holdings = holdings(record)?;
     let limit = span(record.get("TimeLimit").unwrap_or_default()).map_err(|e| record.problem("TimeLimit", e))?;
     let start_ms = instant(record, "StartTime", zone)?;
@@ -130,7 +159,8 @@ fn job(record: &Record<'_>, zone: Option<Tz>) -> Result<ScontrolJob, Problem> {
         het_offset: count(record, "HetJobOffset")?,
         name: text("JobName"),
         // `ann(1000)`: the number tells people of the same name apart, the name is what accounting has.
-        user: record.get("UserId").map(|u| u.split('(').next().unwrap_or_default().to_owned()),
+        user: record.get("UserId").and_then(|u| u.split('(').next()).filter(|u| !u.is_empty()).map(str::to_owned),
+        uid: record.get("UserId").and_then(|u| number::count(u.rsplit_once('(')?.1.strip_suffix(')')?)),
         account: text("Account"),
         qos: text("QOS"),
         partition: text("Partition"),
@@ -148,11 +178,53 @@ fn job(record: &Record<'_>, zone: Option<Tz>) -> Result<ScontrolJob, Problem> {
         holdings,
         restarts: count(record, "Restarts")?,
         exit_code: text("ExitCode"),
+        priority: record.get("Priority").and_then(number::count),
+        reservation: text("Reservation"),
+        comment: text("Comment"),
+        features: text("Features"),
+        cpus: record.get("NumCPUs").and_then(number::count),
+        suspended_at_ms: instant(record, "SuspendTime", zone)?.filter(|_| state == RunState::Suspended),
+        preempted_ms: instant(record, "PreemptTime", zone)?,
         sluid: text("SLUID"),
+        original_sluid: text("OriginalSLUID"),
         mismatches: Vec::new(),
     };
     job.mismatches = mismatches(&job);
     Ok(job)
+}
+
+/// What was asked for and what was granted: `ReqTRES` and `AllocTRES`, or `TRES` of versions before 23.02, which is what was
+/// granted once there are nodes. A job that has nodes and says neither refuses its record: 0 GPUs would be invented.
+fn resources(record: &Record<'_>, has_nodes: bool) -> Result<(Option<Tres>, Option<Tres>), Problem> {
+    let read = |key: &str| match record.get(key) {
+        Some(text) => tres(text).map(Some).map_err(|e| record.problem(key, e)),
+        None => Ok(None),
+    };
+    let is_said = |key: &str| record.pairs.iter().any(|(k, _)| *k == key);
+    let (asked, granted) = match is_said("TRES") && !is_said("AllocTRES") {
+        true if has_nodes => (asked_by_part(record), read("TRES")?),
+        true => (read("TRES")?, None),
+        false => (read("ReqTRES")?, read("AllocTRES")?),
+    };
+    if has_nodes && granted.is_none() {
+        return Err(record.problem("AllocTRES", "the job has nodes and the record says neither AllocTRES nor TRES"));
+    }
+    Ok((asked, granted))
+}
+
+/// What was asked for in parts, where GPUs were: by job, or by node or task of so many.
+fn asked_by_part(record: &Record<'_>) -> Option<Tres> {
+    let of = |key: &str, times: Option<i64>| {
+        let list = gres::gres(record.get(key)?, Form::Asked).ok()?;
+        let mut gpus = gres::gpus(&list).ok()?;
+        gpus.count = gpus.count.checked_mul(times?)?;
+        gpus.types.iter_mut().try_for_each(|t| t.count.checked_mul(times?).map(|n| t.count = n))?;
+        Some(Tres { gpus, ..Tres::default() })
+    };
+    let number = |key: &str| record.get(key).and_then(number::count);
+    of("TresPerJob", Some(1))
+        .or_else(|| of("TresPerNode", number("NumNodes")))
+        .or_else(|| of("TresPerTask", number("NumTasks")))
 }
 
 fn instant(record: &Record<'_>, key: &str, zone: Option<Tz>) -> Result<Option<i64>, Problem> {
@@ -184,7 +256,7 @@ fn holdings(record: &Record<'_>) -> Result<Vec<Holding>, Problem> {
         match *key {
             "Nodes" => {
                 let nodes = hosts(value).map_err(|e| record.problem("Nodes", e))?;
-                out.push(Holding { nodes, gpus: Gpus::default(), index: None });
+                out.push(Holding { nodes, gpus: Gpus::default(), index: None, list: Vec::new() });
             }
             "GRES" | "GRES_IDX" => {
                 let list = gres::gres(value, Form::Granted).map_err(|e| record.problem(key, e))?;
@@ -197,6 +269,7 @@ fn holdings(record: &Record<'_>) -> Result<Vec<Holding>, Problem> {
                 let index: Vec<i64> = listed.flatten().copied().collect();
                 group.index = list.iter().filter(is_gpu).any(|g| g.index.is_some()).then_some(index);
                 group.gpus = gpus;
+                group.list = list;
             }
             _ => {}
         }

@@ -73,7 +73,10 @@ impl Device {
             Self::Uuid(uuid) => Some(uuid.clone()),
             Self::LegacyMig { gpu, gi, ci } => {
                 let card = cards.iter().find(|c| c.uuid == *gpu)?;
-                card.instance(|i| i.gi == *gi && i.ci == Some(*ci))
+                // the driver of that age gives its MIG devices the same names
+                let named = format!("MIG-{gpu}/{gi}/{ci}");
+                let by_name = card.instance(|i| i.uuid == named);
+                by_name.or_else(|| card.instance(|i| i.gi == *gi && i.ci.is_none_or(|c| c == *ci)))
             }
             Self::File { minor, gi: None } | Self::Claimed { minor, start: None } => {
                 Some(by_minor(*minor)?.uuid.clone())

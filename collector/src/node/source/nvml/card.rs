@@ -267,6 +267,7 @@ impl Reader {
             at: now,
             memory,
             power_mw,
+            power_limit_mw: guard(device.power_limit_mw())?.map(i64::from),
             energy_mj,
             temperature_c: guard(device.temperature_c())?.map(i64::from),
             limit_reasons: guard(device.limit_reasons())?.map(limit::words),

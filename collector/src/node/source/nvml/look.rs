@@ -119,6 +119,8 @@ pub struct CardMinute {
     pub memory: Measure<MemoryNow>,
     /// Power drawn.
     pub power_mw: Measure<i64>,
+    /// Power limit that the driver keeps to.
+    pub power_limit_mw: Measure<i64>,
     /// Energy used since the look before.
     pub energy_mj: Measure<i64>,
     /// Temperature.

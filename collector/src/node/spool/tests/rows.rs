@@ -41,6 +41,7 @@ pub(crate) fn tick(seq: i64) -> Tick {
         minutes: vec![minute(1, seq), minute(2, seq)],
         processes: vec![process(1, seq), process(2, seq)],
         readings: vec![],
+        claims: vec![],
     }
 }
 
