@@ -71,6 +71,12 @@ pub(super) struct Kind {
     pub(super) limit: i64,
     /// Host memory asked for per part, in GiB.
     pub(super) ask_gib: i64,
+    /// GPU memory granted in MiB, where the scheduler grants it; 0: it does not.
+    pub(super) grant_mib: i64,
+    /// Minutes that pulling its images takes, where that is long.
+    pub(super) pull_minutes: i64,
+    /// Whether other work may push it out.
+    pub(super) preemptible: bool,
     /// What it does with a card.
     pub(super) load: Load,
 }
@@ -97,6 +103,9 @@ impl Kind {
             requeued: 0,
             limit: 2,
             ask_gib: 120,
+            grant_mib: 0,
+            pull_minutes: 0,
+            preemptible: false,
             load,
         }
     }

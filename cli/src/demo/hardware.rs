@@ -18,6 +18,8 @@ pub(super) const KUBE: usize = 2;
 pub(super) const CARD_SLICES: i64 = 7;
 /// Pods that share a time-sliced card.
 const REPLICAS: i64 = 4;
+/// Pods that share the card that is cut too small.
+const SLIVERS: i64 = 16;
 
 /// A model of card, as its driver describes it.
 #[derive(Debug)]
@@ -32,6 +34,8 @@ pub(super) struct Model {
     pub(super) sold_gib: i64,
     /// Power at rest and at full load, in watts.
     pub(super) watts: (i64, i64),
+    /// Enforced power limit, in watts.
+    pub(super) limit_watts: i64,
     /// CUDA compute capability.
     pub(super) capability: &'static str,
     /// Where activities are read from.
@@ -45,6 +49,7 @@ pub(super) static H100: Model = Model {
     memory_mib: 81_559,
     sold_gib: 80,
     watts: (72, 690),
+    limit_watts: 700,
     capability: "9.0",
     activity: "gpm",
 };
@@ -55,6 +60,7 @@ pub(super) static A100: Model = Model {
     memory_mib: 81_920,
     sold_gib: 80,
     watts: (58, 395),
+    limit_watts: 400,
     capability: "8.0",
     activity: "dcgm",
 };
@@ -65,6 +71,7 @@ pub(super) static L40S: Model = Model {
     memory_mib: 46_068,
     sold_gib: 48,
     watts: (34, 345),
+    limit_watts: 350,
     capability: "8.9",
     activity: "dcgm",
 };
@@ -125,6 +132,8 @@ pub(super) enum Part {
     Large,
     /// A replica of a time-sliced card.
     Replica,
+    /// A replica of a card that is cut too small.
+    Sliver,
 }
 
 /// A thing that one run can hold: a card, an instance or a replica.
@@ -220,11 +229,12 @@ impl Hardware {
                     self.instance(rng, card, "3g.40gb", 3, 40_192);
                     self.instance(rng, card, "4g.40gb", 4, 40_192);
                 }
-                // The last card of every second node of the Kubernetes cluster is shared in time.
-                (false, 3) if cluster == KUBE && even => {
-                    let units = CARD_UNITS / REPLICAS;
-                    (0..REPLICAS)
-                        .for_each(|_| self.slots.push(Slot { card, part: Part::Replica, units, instance: None }));
+                // The last card of every node of the Kubernetes cluster is shared in time, on every second one of them
+                // by far too many.
+                (false, 3) if cluster == KUBE => {
+                    let (part, replicas) = if even { (Part::Replica, REPLICAS) } else { (Part::Sliver, SLIVERS) };
+                    let units = CARD_UNITS / replicas;
+                    (0..replicas).for_each(|_| self.slots.push(Slot { card, part, units, instance: None }));
                 }
                 _ => self.slots.push(Slot { card, part: Part::Whole, units: CARD_UNITS, instance: None }),
             }

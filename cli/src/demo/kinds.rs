@@ -24,6 +24,7 @@ const TORCH: Load = Load {
     cards: 0,
     host_gib: 38,
     read_mib: 420,
+    heat: 100,
     command: "python",
 };
 /// Two of the cards it asks for do all the work.
@@ -84,6 +85,7 @@ const SERVE: Load = Load {
     cards: 0,
     host_gib: 20,
     read_mib: 2,
+    heat: 100,
     command: "vllm",
 };
 /// A service that hardly anybody calls.
@@ -210,3 +212,87 @@ pub(super) static OCR: Kind = Kind::new(Infer, &["ocr-api"], &[VISION], QUIET).t
 pub(super) static SEARCH: Kind = Kind::new(Infer, &["search-embed"], &[INFRA], Load { busy: 22, memory: 60, ..SERVE })
     .to("", "Deployment")
     .asks(0, 16);
+
+/// Cards that are held and never touched: a reservation for later.
+pub(super) static UNTOUCHED: Kind =
+    Kind::new(Train, &["train-reserved"], &[VISION], Load { shape: Shape::Never, ..TORCH })
+        .to("general", "normal")
+        .gpus(&[2]);
+/// A run whose work is done and whose process stays.
+pub(super) static LINGERING: Kind =
+    Kind::new(Finetune, &["finetune-router"], &[NLP], Load { shape: Shape::First { minutes: 300 }, ..TUNE }).gpus(&[1]);
+/// A collective that waits for a rank that is gone: the SMs spin, nothing moves, the card stays cool.
+pub(super) static HUNG: Kind = Kind::new(
+    Train,
+    &["train-allreduce"],
+    &[RESEARCH],
+    Load {
+        busy: 99,
+        swing: 0,
+        shape: Shape::Steady { every: 100_000, pause: 0 },
+        parts: [100, 0, 0],
+        heat: 6,
+        ..TORCH
+    },
+)
+.to("general", "normal")
+.gpus(&[2]);
+/// A long training on graphs that keeps few SMs busy.
+pub(super) static SPARSE: Kind =
+    Kind::new(Train, &["train-gnn"], &[RESEARCH], Load { busy: 42, parts: [46, 34, 6], memory: 64, ..TORCH })
+        .to("general", "normal");
+/// A solver that is bound by the card's memory.
+pub(super) static STENCIL: Kind = Kind::new(
+    Batch,
+    &["simulate-cfd"],
+    &[ROBOTICS],
+    Load { busy: 97, swing: 2, shape: Shape::Steady { every: 100_000, pause: 0 }, parts: [92, 94, 0], ..SIMULATE },
+)
+.to("general", "batch");
+/// A training that waits for its videos.
+pub(super) static STARVED: Kind = Kind::new(
+    Train,
+    &["train-video"],
+    &[VISION],
+    Load { busy: 17, swing: 3, parts: [70, 40, 30], read_mib: 60_000, heat: 55, ..TORCH },
+)
+.to("general", "normal")
+.gpus(&[2]);
+/// A session that runs a small kernel now and then so as not to look idle.
+pub(super) static KEEPALIVE: Kind = Kind::new(
+    Debug,
+    &["interactive"],
+    &[RESEARCH],
+    Load { busy: 4, swing: 0, shape: Shape::Bursts { block: 1, on_percent: 12 }, parts: [30, 2, 0], memory: 30, ..TRY },
+)
+.to("interactive", "debug");
+/// A service of three replicas of which one is enough.
+pub(super) static TRIPLE: Kind = Kind::new(
+    Infer,
+    &["rerank-api"],
+    &[NLP],
+    Load { busy: 14, swing: 2, shape: Shape::Bursts { block: 240, on_percent: 20 }, memory: 93, ..SERVE },
+)
+.to("", "Deployment")
+.asks(0, 48);
+/// Replicas that want more of a shared card than their part.
+pub(super) static PUSHY: Kind =
+    Kind::new(Batch, &["rank-offline"], &[NLP], Load { busy: 64, memory: 40, ..SIMULATE }).to("", "Job").asks(0, 24);
+/// A replica with a grant of memory that it does not keep to.
+pub(super) static OVERFULL: Kind = Kind {
+    grant_mib: 6_144,
+    ..Kind::new(Infer, &["embed-live"], &[INFRA], Load { busy: 12, memory: 72, ..SERVE })
+        .to("", "Deployment")
+        .asks(0, 16)
+};
+/// A course's notebook on a sixteenth of a card.
+pub(super) static COURSE: Kind =
+    Kind::new(Debug, &["course-nb"], &[INFRA], Load { memory: 70, ..TRY }).to("", "Notebook").asks(0, 8);
+/// A batch job whose image is large and whose registry is far away.
+pub(super) static FAR: Kind =
+    Kind { pull_minutes: 17, ..Kind::new(Batch, &["caption-video"], &[VISION], SIMULATE).to("", "Job").asks(2, 48) };
+/// Work at low priority that gives way.
+pub(super) static SCAVENGER: Kind = Kind {
+    preemptible: true,
+    ..Kind::new(Batch, &["sweep-lowprio"], &[RESEARCH], SIMULATE).to("general", "scavenger").gpus(&[4]).asks(2, 60)
+};

@@ -22,6 +22,8 @@ pub(super) enum Shape {
     },
     /// A service: follows the local hour.
     Daily,
+    /// Never: no process of it ever shows up on a card.
+    Never,
     /// Only in the first minutes of the run, then nothing.
     First {
         /// Minutes with work.
@@ -48,6 +50,8 @@ pub(super) struct Load {
     pub(super) host_gib: i64,
     /// MiB read from storage in a working minute.
     pub(super) read_mib: i64,
+    /// Percent of the power that its activity would ask for: what spins or waits for input stays cool.
+    pub(super) heat: i64,
     /// Command name of its processes.
     pub(super) command: &'static str,
 }
@@ -89,7 +93,7 @@ impl Load {
                 if hour.1 { peak } else { peak * WEEKEND_PERCENT / 100 }
             }
             Shape::First { minutes } if minute < minutes => self.busy,
-            Shape::First { .. } => return 0,
+            Shape::First { .. } | Shape::Never => return 0,
         };
         if level == 0 {
             return 0;

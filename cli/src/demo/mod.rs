@@ -179,6 +179,7 @@ impl ClusterDay {
         out.extend(segment(writer, &self.allocations)?);
         out.extend(segment(writer, &self.holdings)?);
         out.extend(segment(writer, &self.nodes)?);
+        out.extend(segment(writer, &self.offers)?);
         out.extend(segment(writer, &self.readings)?);
         Ok(out)
     }

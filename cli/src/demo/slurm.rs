@@ -112,7 +112,7 @@ fn asked(job: &Job) -> String {
 fn granted(world: &World, job: &Job) -> String {
     let plain = asked(job);
     let kind = match job.part {
-        Part::Whole | Part::Replica => world.hardware.clusters[job.cluster].model.gres,
+        Part::Whole | Part::Replica | Part::Sliver => world.hardware.clusters[job.cluster].model.gres,
         Part::Small => "1g.10gb",
         Part::Large => large(world, job),
     };

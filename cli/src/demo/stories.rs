@@ -7,7 +7,10 @@ use gpuledger_schema::window::Window;
 use super::catalog::Kind;
 use super::clock::{Clock, MINUTE_MS};
 use super::hardware::{ALPHA, BETA, Hardware, KUBE, Part};
-use super::kinds::{CHAT, FORGOTTEN, GREEDY, LEGACY, OCR, PRETRAIN, SEARCH, STREAMING};
+use super::kinds::{
+    CHAT, COURSE, FAR, FORGOTTEN, GREEDY, HUNG, KEEPALIVE, LEGACY, LINGERING, OCR, OVERFULL, PRETRAIN, PUSHY,
+    SCAVENGER, SEARCH, SPARSE, STARVED, STENCIL, STREAMING, TRIPLE, UNTOUCHED,
+};
 use super::plan::{Order, Planner};
 use super::rng::Rng;
 
@@ -92,6 +95,7 @@ impl Incidents {
 pub(super) fn submit(plan: &mut Planner<'_>, incidents: &Incidents, seed: u64) {
     incidents.block(plan);
     slurm(plan, incidents);
+    habits(plan);
     let sets = plan.hardware.clusters[KUBE].nodes.len().div_ceil(NODES_PER_SET);
     (0..sets).for_each(|set| services(plan, set));
     without_cards(plan, seed);
@@ -126,6 +130,29 @@ fn slurm(plan: &mut Planner<'_>, incidents: &Incidents) {
     }
 }
 
+/// Bad habits, one of each kind.
+fn habits(plan: &mut Planner<'_>) {
+    let clock = plan.clock;
+    for (kind, day, hours) in [
+        (&SPARSE, 4, 228),
+        (&UNTOUCHED, 6, 31),
+        (&STENCIL, 8, 26),
+        (&HUNG, 10, 7),
+        (&STARVED, 12, 19),
+        (&STARVED, 23, 11),
+    ] {
+        plan.order(order(kind, BETA, clock.at(day, 9, 40), hours * HOUR_MS + 13_000));
+    }
+    plan.order(order(&LINGERING, ALPHA, clock.at(9, 8, 15), 30 * HOUR_MS + 7_000));
+    plan.order(order(&KEEPALIVE, ALPHA, clock.at(17, 10, 5), 14 * HOUR_MS));
+    // Pushed out twice, and back each time.
+    for day in [5, 19] {
+        let at = clock.at(day, 19, 30);
+        let breaks = Some((at + 5 * HOUR_MS, RunState::Preempted));
+        plan.order(Order { breaks, ..order(&SCAVENGER, BETA, at, 9 * HOUR_MS) });
+    }
+}
+
 /// One set of services, as many as two nodes carry.
 fn services(plan: &mut Planner<'_>, set: usize) {
     let clock = plan.clock;
@@ -153,10 +180,26 @@ fn services(plan: &mut Planner<'_>, set: usize) {
             plan.order(Order { node: first, name: named(&STREAMING), ..pod });
         }
     }
+    let part_of = |part: Part, node: Option<usize>, kind: &'static Kind, from: i64, need: i64| Order {
+        part,
+        node,
+        name: named(kind),
+        ..order(kind, KUBE, from, need)
+    };
     for _ in 0..2 {
-        let pod = Order { part: Part::Replica, ..order(&SEARCH, KUBE, start, months) };
-        plan.order(Order { node: second, name: named(&SEARCH), ..pod });
+        plan.order(part_of(Part::Replica, second, &SEARCH, start, months));
     }
+    plan.order(part_of(Part::Replica, second, &OVERFULL, clock.at(2, 9, 0), 12 * DAY_MS));
+    for day in [16, 17] {
+        plan.order(part_of(Part::Replica, second, &PUSHY, clock.at(day, 13, 0), 5 * HOUR_MS));
+    }
+    for day in [3, 4] {
+        (0..3).for_each(|_| plan.order(part_of(Part::Sliver, first, &COURSE, clock.at(day, 9, 0), 8 * HOUR_MS)));
+    }
+    for _ in 0..3 {
+        plan.order(part_of(Part::Whole, None, &TRIPLE, clock.at(22, 9, 0), 3 * DAY_MS));
+    }
+    plan.order(part_of(Part::Whole, None, &FAR, clock.at(7, 15, 0), 3 * HOUR_MS));
 }
 
 /// Jobs that hold no card: they need CPUs only, wait at the end, or were cancelled in the queue.

@@ -55,6 +55,8 @@ struct Did {
     busy_ms: i64,
     parts: [i64; 3],
     memory_mib: i64,
+    /// Busy time and SM activity as the power supply feels them.
+    felt: [i64; 2],
 }
 
 /// The rows of a node's day.
@@ -150,7 +152,8 @@ impl At<'_> {
         if let Some((_, stranger)) = self.world.incidents.stranger.filter(|s| s.0 == card_index) {
             let present = overlap(stranger, window);
             if present > 0 {
-                let did = Did { busy_ms: present * 41 / 100, parts: [29, 18, 6], memory_mib: 5_210 };
+                let busy_ms = present * 41 / 100;
+                let did = Did { busy_ms, parts: [29, 18, 6], memory_mib: 5_210, felt: [busy_ms, 29] };
                 total = total.and(did);
                 out.processes.push(self.stranger(stranger, did, present));
             }
@@ -175,10 +178,12 @@ impl At<'_> {
     fn did(&self, load: &Load, doing: &Doing, present_ms: i64, percent: i64) -> Did {
         let dur_ms = self.tick.window.to_ms - self.tick.window.from_ms;
         let part = |of: i64| (percent * of * present_ms + 50 * dur_ms) / (100 * dur_ms);
+        let (busy_ms, parts) = (present_ms * percent / 100, load.parts.map(part));
         Did {
-            busy_ms: present_ms * percent / 100,
-            parts: load.parts.map(part),
+            busy_ms,
+            parts,
             memory_mib: load.memory(doing, self.tick.window.from_ms),
+            felt: [busy_ms * load.heat / 100, parts[0] * load.heat / 100],
         }
     }
 
@@ -229,13 +234,13 @@ impl At<'_> {
     fn device(&self, did: Did, process_count: i64) -> DeviceMinuteRow {
         let blank = self.blank(self.card.id);
         let dur_ms = blank.dur_ms;
-        let busy_percent = (did.busy_ms * 100 / dur_ms).min(100);
+        let (felt_percent, felt_sm) = ((did.felt[0] * 100 / dur_ms).min(100), did.felt[1].min(100));
         let [sm, dram, tensor] = did.parts.map(|p| p.min(100));
         let measured = !self.card.mig;
         // Power follows the SMs more than the clock; a card with a context draws a little more than an empty one.
         let (rest, full) = self.model.watts;
         let context = if process_count > 0 { 18 } else { 0 };
-        let watts = (rest + context + (full - rest) * (busy_percent + 3 * sm) / 400).min(full);
+        let watts = (rest + context + (full - rest) * (felt_percent + 3 * felt_sm) / 400).min(full);
         let watts = watts - mix_below(self.card.id as u64, blank.tick_ms as u64 / 240_000, 4);
         DeviceMinuteRow {
             reason: self.card.mig.then(|| "mig".to_owned()),
@@ -250,6 +255,7 @@ impl At<'_> {
             mem_reserved_bytes: Some(RESERVED_MIB * MIB),
             mem_total_bytes: Some(self.model.memory_mib * MIB),
             power_mw: Some(watts * 1_000),
+            power_limit_mw: Some(self.model.limit_watts * 1_000),
             energy_mj: Some(watts * dur_ms),
             temperature_c: Some(29 + watts * 46 / full),
             limit_reasons: (watts * 100 > full * 93).then(|| "sw_power_cap".to_owned()),
@@ -386,6 +392,7 @@ impl Did {
             busy_ms: self.busy_ms + other.busy_ms,
             parts: [a + d, b + e, c + f],
             memory_mib: self.memory_mib + other.memory_mib,
+            felt: [self.felt[0] + other.felt[0], self.felt[1] + other.felt[1]],
         }
     }
 }

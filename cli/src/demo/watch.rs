@@ -2,11 +2,12 @@
 
 use gpuledger_schema::id::{self, id63};
 use gpuledger_schema::state::{Evidence, NodeState, RunState, SchedulerKind};
-use gpuledger_schema::table::{AllocationDeviceRow, AllocationRow, JobRow, NodeStateRow, ReadingRow};
+use gpuledger_schema::table::{AllocationDeviceRow, AllocationRow, JobRow, NodeOfferRow, NodeStateRow, ReadingRow};
 use gpuledger_schema::window::Window;
 
 use super::catalog::ACCOUNTS;
-use super::clock::overlap;
+use super::clock::{MINUTE_MS, overlap};
+use super::hardware::{Part, uuid};
 use super::plan::{Job, Run};
 use super::world::World;
 
@@ -14,6 +15,12 @@ use super::world::World;
 const POD_CPUS: i64 = 8;
 /// A GiB.
 const GIB: i64 = 1 << 30;
+/// From a pod's place on a node to the pull of its images.
+const PULL_AFTER_MS: i64 = 2_000;
+/// How long that takes where most of the image is there.
+const PULL_MS: i64 = 21_000;
+/// From the images to the container's start.
+const CONTAINER_AFTER_MS: i64 = 3_000;
 
 /// Rows of one cluster and UTC day.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -26,6 +33,8 @@ pub(super) struct ClusterDay {
     pub(super) holdings: Vec<AllocationDeviceRow>,
     /// States of nodes.
     pub(super) nodes: Vec<NodeStateRow>,
+    /// What the scheduler offers on each node.
+    pub(super) offers: Vec<NodeOfferRow>,
     /// The look itself.
     pub(super) readings: Vec<ReadingRow>,
 }
@@ -37,6 +46,7 @@ pub(super) fn cluster_day(world: &World, cluster: usize, day: Window) -> Cluster
     let source = format!("{} {}", is.scheduler, is.name);
     for node in is.nodes.clone() {
         states(world, node, day, &source, &mut out.nodes);
+        offers(world, node, day, &source, &mut out.offers);
     }
     let first_day = day.from_ms == world.clock.span.from_ms;
     for job in world.jobs.iter().filter(|j| j.cluster == cluster) {
@@ -93,6 +103,45 @@ fn states(world: &World, node: usize, day: Window, source: &str, out: &mut Vec<N
     }
 }
 
+/// What a node's resources are by the scheduler's configuration; without the lost card on the days it is away.
+fn offers(world: &World, node: usize, day: Window, source: &str, out: &mut Vec<NodeOfferRow>) {
+    let is = &world.hardware.nodes[node];
+    let cluster = &world.hardware.clusters[is.cluster];
+    let lost = &world.incidents.lost;
+    let cards = is.cards.clone().filter(|c| *c != lost.0 || overlap(lost.1, day) == 0);
+    let mut kinds: Vec<(String, i64, i64)> = Vec::new();
+    for slot in cards.flat_map(|c| world.hardware.cards[c].slots.clone()).map(|s| &world.hardware.slots[s]) {
+        let resource = match (cluster.scheduler, slot.part, &slot.instance) {
+            (SchedulerKind::Kubernetes, Part::Replica, _) => "nvidia.com/gpu.shared".to_owned(),
+            (SchedulerKind::Kubernetes, Part::Sliver, _) => "nvidia.com/gpu.sliver".to_owned(),
+            (SchedulerKind::Kubernetes, ..) => "nvidia.com/gpu".to_owned(),
+            (_, _, Some(instance)) => format!("gpu:{}", instance.profile),
+            _ => format!("gpu:{}", cluster.model.gres),
+        };
+        match kinds.iter_mut().find(|k| k.0 == resource) {
+            Some(kind) => kind.1 += 1,
+            None => kinds.push((resource, 1, slot.units)),
+        }
+    }
+    for (resource, count, unit_units) in kinds {
+        out.push(NodeOfferRow {
+            cluster: cluster.name.to_owned(),
+            node: is.name.clone(),
+            resource,
+            count,
+            allocatable: Some(count),
+            unit_units,
+            model: Some(cluster.model.name.to_owned()),
+            queues: is.queue.map(str::to_owned),
+            features: None,
+            cpus: None,
+            mem_bytes: None,
+            source: source.to_owned(),
+            as_of_ms: day.to_ms,
+        });
+    }
+}
+
 /// Which devices a run holds; the run itself says when.
 fn holdings(world: &World, job: &Job, run: &Run, as_of_ms: i64, out: &mut Vec<AllocationDeviceRow>) {
     let cluster = &world.hardware.clusters[job.cluster];
@@ -133,6 +182,8 @@ fn pod(world: &World, job: &Job, run: &Run, as_of_ms: i64, source: &str, out: &m
     let account = &ACCOUNTS[job.account];
     let units: i64 = run.slots.iter().map(|s| world.hardware.slots[*s].units).sum();
     let (cpus, mem_bytes) = (POD_CPUS * i64::from(job.gpus), job.kind.ask_gib * GIB * i64::from(job.gpus));
+    let granted = (job.kind.grant_mib > 0).then(|| job.kind.grant_mib << 20);
+    let ready_ms = run.start_ms + PULL_AFTER_MS + PULL_MS + job.kind.pull_minutes * MINUTE_MS;
     let node = run.slots.first().map(|s| world.hardware.cards[world.hardware.slots[*s].card].node);
     out.jobs.push(JobRow {
         job_id,
@@ -158,17 +209,17 @@ fn pod(world: &World, job: &Job, run: &Run, as_of_ms: i64, source: &str, out: &m
         req_gpu_units: Some(units),
         req_model: None,
         req_mem_bytes: Some(mem_bytes),
-        req_gpu_mem_bytes: None,
+        req_gpu_mem_bytes: granted,
         req_cpus: Some(cpus),
         req_nodes: Some(1),
         time_limit_ms: job.limit_ms,
         pending_reason: None,
-        workload_uid: None,
-        workload_name: None,
-        workload_replicas: None,
-        priority_class: None,
+        workload_uid: Some(uuid("", id63("workload", &[account.name, &job.name]) as u64)),
+        workload_name: Some(job.name.clone()),
+        workload_replicas: (job.kind.qos == "Deployment").then(|| replicas(world, job, run)),
+        priority_class: Some(if job.kind.preemptible { "low" } else { "normal" }.to_owned()),
         limit_cpus_milli: None,
-        limit_mem_bytes: None,
+        limit_mem_bytes: Some(mem_bytes),
         source: source.to_owned(),
         as_of_ms,
     });
@@ -192,20 +243,27 @@ fn pod(world: &World, job: &Job, run: &Run, as_of_ms: i64, source: &str, out: &m
         model: Some(cluster.model.name.to_owned()),
         cpus: Some(cpus),
         mem_bytes: Some(mem_bytes),
-        gpu_mem_bytes: None,
-        preemptible: Some(false),
+        gpu_mem_bytes: granted,
+        preemptible: Some(job.kind.preemptible),
         last_checkpoint_ms: None,
         suspended_ms: None,
         sluid: None,
         original_sluid: None,
         end_reason: None,
         last_seen_ms: None,
-        image_pull_ms: None,
-        image_ready_ms: None,
-        container_start_ms: None,
+        image_pull_ms: Some(run.start_ms + PULL_AFTER_MS),
+        image_ready_ms: Some(ready_ms),
+        container_start_ms: Some(ready_ms + CONTAINER_AFTER_MS),
         source: source.to_owned(),
         as_of_ms,
     });
+}
+
+/// Pods of the same workload that run when this one starts, with it.
+fn replicas(world: &World, job: &Job, run: &Run) -> i64 {
+    let same = world.jobs.iter().filter(|j| j.cluster == job.cluster && j.name == job.name);
+    let at = |r: &&Run| r.start_ms <= run.start_ms && r.end_ms > run.start_ms;
+    same.flat_map(|j| &j.runs).filter(at).count() as i64
 }
 
 /// Labels as the table wants them: one a line, sorted.

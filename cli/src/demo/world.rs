@@ -8,8 +8,8 @@ use super::Landmark;
 use super::catalog::Kind;
 use super::clock::{Clock, MINUTE_MS};
 use super::hardware::{BETA, Hardware, uuid};
-use super::kinds::{FORGOTTEN, GREEDY, LEGACY, STREAMS};
-use super::load::Doing;
+use super::kinds::{FORGOTTEN, GREEDY, HUNG, LEGACY, STREAMS, UNTOUCHED};
+use super::load::{Doing, Shape};
 use super::plan::{Job, Planner};
 use super::rng::{mix, mix_below};
 use super::stories::{self, Incidents};
@@ -135,7 +135,9 @@ impl World {
             at_node("drained node", drained.0, drained.1),
         ];
         out.extend(stranger.iter().map(|s| at_node("process without a job", self.hardware.cards[s.0].node, s.1)));
-        let told: [(&'static str, &'static Kind); 3] = [
+        let told: [(&'static str, &'static Kind); 5] = [
+            ("cards held and never touched", &UNTOUCHED),
+            ("hung collective", &HUNG),
             ("forgotten debug session", &FORGOTTEN),
             ("asks for 8 GPUs, uses 2", &GREEDY),
             ("service hardly used", &LEGACY),
@@ -165,11 +167,15 @@ fn holdings(hardware: &Hardware, jobs: &[Job]) -> Vec<Vec<Holding>> {
         let cluster = &hardware.clusters[job.cluster];
         let hint_id = id::hint_of_job(cluster.name, &job.raw);
         let hint = format!("{}:{}:{}", cluster.scheduler, cluster.name, job.raw);
+        if job.kind.load.shape == Shape::Never {
+            continue;
+        }
         for (run_index, run) in job.runs.iter().enumerate() {
             for (index, slot_index) in run.slots.iter().enumerate() {
                 let slot = &hardware.slots[*slot_index];
                 let seed = mix(job.seed, (run_index * 1_000 + index) as u64);
-                let from_ms = run.start_ms + PROCESS_DELAY_MS + mix_below(seed, 1, 90_000);
+                let from_ms =
+                    run.start_ms + PROCESS_DELAY_MS + mix_below(seed, 1, 90_000) + job.kind.pull_minutes * MINUTE_MS;
                 let whole = hardware.model(slot.card).memory_mib - 1_024;
                 let memory_mib = slot
                     .instance
