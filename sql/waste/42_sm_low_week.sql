@@ -3,7 +3,7 @@
 -- layer: card. cause: SM low for a week
 -- grain: holder x claim. units: ms, epoch ms, cells, ppm; value and threshold in `unit`
 -- inputs: evidence, limits, holder_cell
--- parameters: none
+-- parameters: from_cell BIGINT, to_cell BIGINT, from_day INT, to_day INT
 -- output: hit_sm_low_week
 WITH week AS (
     SELECT c.holder, CAST(sum(c.held_ms) AS BIGINT) AS held_ms, CAST(sum(c.covered_ms) AS BIGINT) AS covered_ms,

@@ -4,7 +4,7 @@
 -- layer: cluster. cause: service resident with little to do
 -- grain: holder x claim. units: ms, epoch ms, cells, ppm; value and threshold in `unit`
 -- inputs: evidence, limits, holder_cell
--- parameters: none
+-- parameters: from_cell BIGINT, to_cell BIGINT, from_day INT, to_day INT
 -- output: hit_resident_service
 WITH member AS (
     SELECT e.holder, e.scope_key, e.cluster || '/' || coalesce(e.account, '-') || '/' || coalesce(e.workload_name, e.name) AS workload
