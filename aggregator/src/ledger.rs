@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::Int64Type;
 use gpuledger_schema::path::{self, Numbered};
-use gpuledger_schema::table::{self, DEVICE_MISMATCH, REQUEST, RUN, SESSION_DAY, Table, UNIT, USAGE, reference};
+use gpuledger_schema::table::{
+    self, DEVICE_MISMATCH, HOLDER_CELL, REQUEST, RUN, SESSION_DAY, Table, UNIT, USAGE, reference,
+};
 use gpuledger_schema::unit::DAY_MS;
 
 use crate::engine::{Engine, EngineError, Params, bigint, int};
@@ -31,7 +33,7 @@ const FAILURE_DAYS: i32 = 32;
 const NEAR_MS: i64 = 900_000;
 
 /// Steps of a span that are published by day, beside usage.
-const STEPS_BY_DAY: [Table; 2] = [SESSION_DAY, DEVICE_MISMATCH];
+const STEPS_BY_DAY: [Table; 3] = [SESSION_DAY, HOLDER_CELL, DEVICE_MISMATCH];
 
 /// What can go wrong in a build.
 #[derive(Debug, thiserror::Error)]
@@ -129,10 +131,7 @@ pub async fn register_cut(engine: &Engine, lake: &Lake, cut: &Cut) -> Result<(),
             None => engine.register_empty(&spec)?,
         }
     }
-    if !cut.tables.contains_key("task_weight") {
-        crate::reference::register_default_weights(engine)?;
-    }
-    Ok(())
+    Ok(crate::reference::register_defaults(engine, |table| cut.tables.contains_key(table))?)
 }
 
 /// Registers the derived tables of a build.
@@ -295,6 +294,7 @@ pub async fn span_steps(engine: &Engine, span: (i32, i32)) -> Result<(), LedgerE
         ("ledger/45_stand_in_grant", &none),
         ("ledger/46_usage_stand_in", &none),
         ("ledger/51_session_day", &days_and_window),
+        ("ledger/52_holder_cell", &none),
     ] {
         engine.step(step, params).await?;
     }

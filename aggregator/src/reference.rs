@@ -4,7 +4,8 @@ use datafusion::arrow::record_batch::RecordBatch;
 use gpuledger_control::{Control, ControlError, ReferenceRow, ReferenceTable};
 use gpuledger_schema::path;
 use gpuledger_schema::table::reference::{
-    InventoryRow, OwnerRow, PoolRow, QuotaRow, RateRow, TaskTypeRuleRow, TaskWeightRow, TierRow,
+    FindingNoteRow, InventoryRow, OwnerRow, PoolRow, QuotaRow, RateRow, SpecRow, TaskTypeRuleRow, TaskWeightRow,
+    ThresholdRow, TierRow,
 };
 use gpuledger_schema::table::{self, Row, batch};
 
@@ -56,6 +57,9 @@ fn rows_of(control: &Control, table: ReferenceTable) -> Result<Vec<RecordBatch>,
         ReferenceTable::Rates => rows::<RateRow>(control),
         ReferenceTable::Owners => rows::<OwnerRow>(control),
         ReferenceTable::Quotas => rows::<QuotaRow>(control),
+        ReferenceTable::Thresholds => rows::<ThresholdRow>(control),
+        ReferenceTable::Specs => rows::<SpecRow>(control),
+        ReferenceTable::FindingNotes => rows::<FindingNoteRow>(control),
     }
 }
 
@@ -72,10 +76,14 @@ pub async fn publish(lake: &Lake, control: &Control, which: ReferenceTable) -> R
     Ok(())
 }
 
-/// Registers the weights that hold where none was ever imported.
-pub fn register_default_weights(engine: &Engine) -> Result<(), EngineError> {
-    let rows = gpuledger_control::default_task_weights();
-    let spec = TaskWeightRow::TABLE;
-    let rows = batch(&rows).map(|b| vec![b]).unwrap_or_default();
-    engine.register_rows(spec.name, spec.schema(), rows)
+/// Registers the built-in rows of every table that has some and that `imported` does not know.
+pub fn register_defaults(engine: &Engine, imported: impl Fn(&str) -> bool) -> Result<(), EngineError> {
+    let weights = batch(&gpuledger_control::default_task_weights());
+    let thresholds = batch(&gpuledger_control::default_thresholds());
+    let specs = batch(&gpuledger_control::default_specs());
+    let tables = [(TaskWeightRow::TABLE, weights), (ThresholdRow::TABLE, thresholds), (SpecRow::TABLE, specs)];
+    for (spec, rows) in tables.into_iter().filter(|(spec, _)| !imported(spec.name)) {
+        engine.register_rows(spec.name, spec.schema(), rows.map(|b| vec![b]).unwrap_or_default())?;
+    }
+    Ok(())
 }

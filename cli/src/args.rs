@@ -73,9 +73,24 @@ pub(crate) enum Command {
     /// What teams may hold before they borrow
     #[command(subcommand, after_help = "Example:\n  gpuledger quotas import quotas.csv --zone UTC")]
     Quotas(Reference),
-    /// Accounting, usage, charge, gaps and samples
+    /// Numbers that findings go by
+    #[command(subcommand, after_help = "Example:\n  gpuledger thresholds import thresholds.csv --zone UTC")]
+    Thresholds(Reference),
+    /// What runs should ask for
+    #[command(subcommand, after_help = "Example:\n  gpuledger specs import specs.csv --zone UTC")]
+    Specs(Reference),
+    /// What people say of findings, as a table (`findings` writes it one by one)
+    #[command(subcommand, after_help = "Example:\n  gpuledger finding-notes import notes.csv --zone UTC")]
+    FindingNotes(Reference),
+    /// Accounting, usage, charge, gaps, findings and samples
     #[command(subcommand)]
     Report(Report),
+    /// Say what became of a finding, and see what was saved
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  gpuledger findings done idle_since alpha/4711 --reason \"idle limit set\"\n  gpuledger findings dismiss low_use alpha/4711 --reason \"as intended\"\n  gpuledger findings verify --zone UTC"
+    )]
+    Findings(Findings),
     /// Why a run costs what it costs: its holdings, cells, minutes, rates and owners
     #[command(
         after_help = "Examples:\n  gpuledger explain 163485 --zone UTC\n  gpuledger explain alpha/163485 --zone UTC --cells --minutes"
@@ -233,6 +248,14 @@ pub(crate) enum Report {
     /// Asked for against used, priced, greatest first
     #[command(after_help = "Example:\n  gpuledger report gaps --month 2026-10 --zone UTC --by team --top 5")]
     Gaps(Gaps),
+    /// What should change: waste by its cause, each with evidence, price and a remedy
+    #[command(
+        after_help = "Examples:\n  gpuledger report findings --month 2026-10 --zone UTC --top 10\n  gpuledger report findings --month 2026-10 --zone UTC --by team,rule"
+    )]
+    Findings(FindingsAsked),
+    /// A run on one screen: asked, given, used, charged, found
+    #[command(after_help = "Example:\n  gpuledger report job alpha/163485 --zone UTC")]
+    Job(Job),
     /// Means and peaks of sampled jobs
     #[command(after_help = "Example:\n  gpuledger report samples --format csv")]
     Samples {
@@ -272,6 +295,75 @@ pub(crate) struct Gaps {
     /// Only the first rows
     #[arg(long)]
     pub(crate) top: Option<usize>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FindingsAsked {
+    /// `--by` also takes rule, layer, cause and note here; without it, a row a finding
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// Only these rules
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub(crate) rule: Vec<String>,
+    /// Only the first rows
+    #[arg(long)]
+    pub(crate) top: Option<usize>,
+    /// Language: en or zh
+    #[arg(long, default_value = "en")]
+    pub(crate) lang: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Job {
+    /// A raw job id, `cluster/id`, or an allocation id as other commands show it
+    pub(crate) job: String,
+    /// Zone of instants [default: billing_zone of the configuration]
+    #[arg(long)]
+    pub(crate) zone: Option<String>,
+    /// Language: en or zh
+    #[arg(long, default_value = "en")]
+    pub(crate) lang: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Findings {
+    /// Every note, in the columns that `finding-notes import` reads
+    List {
+        /// Zone in which instants are shown [default: billing_zone of the configuration, else UTC]
+        #[arg(long)]
+        zone: Option<String>,
+    },
+    /// It is right, and somebody works on it
+    Accept(Note),
+    /// It was mended: from now on savings are verified
+    Done(Note),
+    /// It is as intended (needs a reason)
+    Dismiss(Note),
+    /// What was said no longer holds
+    Reopen(Note),
+    /// What the findings marked done have saved
+    Verify {
+        /// Zone of days [default: billing_zone of the configuration]
+        #[arg(long)]
+        zone: Option<String>,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Note {
+    /// Rule of the finding
+    pub(crate) rule: String,
+    /// What it is about, as the finding shows it: cluster/job, or cluster/account/name of a service
+    pub(crate) subject: String,
+    /// Why
+    #[arg(long)]
+    pub(crate) reason: Option<String>,
+    /// Who says so [default: the user of this session]
+    #[arg(long)]
+    pub(crate) by: Option<String>,
+    /// When it was so (RFC 3339) [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) at: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]

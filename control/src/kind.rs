@@ -48,6 +48,8 @@ pub(crate) enum Kind {
     Flag,
     /// A whole number.
     Count { min: i64, max: i64 },
+    /// A number to 4 decimals, stored as ten-thousandths.
+    Number { max: i64 },
     /// GiB, stored as bytes (a fraction of a byte is dropped).
     Gib,
     /// Percent to 4 decimals, stored as parts per million.
@@ -90,6 +92,7 @@ impl Kind {
                 n if n < min => Err(format!("`{text}` is less than {min}")),
                 n => Ok(Cell::Int(n)),
             },
+            Self::Number { max } => scaled(text, 4, max).map(Cell::Int),
             Self::Gib => scaled(text, GIB_DECIMALS, GIB_SCALED_MAX).map(|n| Cell::Int(bytes_of_gib(n, GIB_DECIMALS))),
             Self::Percent => scaled(text, 4, PPM).map(Cell::Int),
             Self::Share => match scaled(text, 2, SPLIT_PARTS)? {
@@ -125,7 +128,7 @@ impl Kind {
         match self {
             Self::Flag => (n != 0).to_string(),
             Self::Gib => show_gib(n),
-            Self::Percent => decimal::show(n, 4),
+            Self::Percent | Self::Number { .. } => decimal::show(n, 4),
             Self::Share => decimal::show(n, 2),
             Self::Price => decimal::show(n, 6),
             Self::From if n == 0 => String::new(),

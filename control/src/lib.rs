@@ -28,5 +28,7 @@ pub use control::{Control, Edit};
 pub use error::{ControlError, Problem};
 pub use import::{ImportOptions, ImportReport};
 pub use list::Listing;
+pub use table::spec::default_specs;
+pub use table::threshold::{RULES, default_thresholds};
 pub use table::weight::default_task_weights;
 pub use table::{ReferenceRow, ReferenceTable, UnknownTable};

@@ -17,6 +17,7 @@ rows_in AS (
 ),
 placed AS (
     SELECT m.device_id, m.boot_id, m.seq, m.collector_id, m.dur_ms, m.state, m.energy_mj,
+        m.gpu_util_ppm, m.power_mw, m.power_limit_mw,
         m.gpu_util_ppm IS NOT NULL AS util_measured,
         m.state = 'ok' AND coalesce(r.process_rows, 0) = m.process_count AS healthy,
         abs(m.tick_ms - m.mono_ms - o.offset_ms) > 1000 AS moved,
@@ -28,7 +29,7 @@ placed AS (
     LEFT JOIN rows_in r ON r.device_id = m.device_id AND r.boot_id = m.boot_id AND r.seq = m.seq
     WHERE m.day >= CAST($day_from AS INT) AND m.day < CAST($day_to AS INT)
     UNION ALL
-    SELECT n.id, 0, s.seq, 0, s.to_ms - s.from_ms, 'ok', NULL, true, true, false, s.from_ms
+    SELECT n.id, 0, s.seq, 0, s.to_ms - s.from_ms, 'ok', NULL, NULL, NULL, NULL, true, true, false, s.from_ms
     FROM sample_tick s
     JOIN name n ON n.kind = 'gpu' AND n.a = s.cluster AND n.b = s.node
 ),
@@ -43,6 +44,7 @@ ordered AS (
 SELECT device_id, boot_id, seq, placed_ms, dur_ms,
     CASE WHEN taken_ms > placed_ms THEN taken_ms ELSE placed_ms END AS from_ms,
     placed_ms + dur_ms AS to_ms,
-    state, healthy, util_measured, moved, coalesce(taken_ms > placed_ms, false) AS clipped, energy_mj
+    state, healthy, util_measured, moved, coalesce(taken_ms > placed_ms, false) AS clipped, energy_mj,
+    gpu_util_ppm, power_mw, power_limit_mw
 FROM ordered
 WHERE taken_ms IS NULL OR taken_ms < placed_ms + dur_ms

@@ -24,7 +24,7 @@ raw AS (
         coalesce(r.holder, CASE WHEN b.device_id IS NOT NULL THEN p.hint_id ELSE -t.device_id END) AS holder,
         coalesce(r.task_type, 'unknown') AS task_type,
         CASE p.evidence WHEN 'cgroup' THEN 1 WHEN 'kubelet' THEN 2 WHEN 'slurm' THEN 2 ELSE 3 END AS evidence_rank,
-        p.busy_ms, p.sm_ppm, p.dram_ppm, p.tensor_ppm, p.mem_peak_bytes
+        p.busy_ms, p.sm_ppm, p.dram_ppm, p.tensor_ppm, p.mem_peak_bytes, p.peak_ppm, p.cpu_ms, p.io_wait_ms, p.read_bytes
     FROM tick t
     JOIN process_minute p ON p.device_id = t.device_id AND p.boot_id = t.boot_id AND p.seq = t.seq
     LEFT JOIN whose_hint r ON r.hint_id = p.hint_id
@@ -42,7 +42,9 @@ sampled AS (
             WHEN m.gpu_ppm = 1000000 * bit_count_of.gpus THEN t.dur_ms
         END AS busy_ms,
         CAST(NULL AS BIGINT) AS sm_ppm, CAST(NULL AS BIGINT) AS dram_ppm, CAST(NULL AS BIGINT) AS tensor_ppm,
-        CASE WHEN bit_count_of.gpus = 1 THEN m.gpu_mem_bytes END AS mem_peak_bytes
+        CASE WHEN bit_count_of.gpus = 1 THEN m.gpu_mem_bytes END AS mem_peak_bytes,
+        CASE WHEN bit_count_of.gpus = 1 THEN m.gpu_ppm WHEN m.gpu_ppm = 0 THEN 0 END AS peak_ppm,
+        CAST(NULL AS BIGINT) AS cpu_ms, CAST(NULL AS BIGINT) AS io_wait_ms, CAST(NULL AS BIGINT) AS read_bytes
     FROM sample m
     JOIN stamp_group g ON g.cluster = m.cluster AND g.node = m.node AND g.stamp_ms = m.stamp_ms
     JOIN name n ON n.kind = 'gpu' AND n.a = m.cluster AND n.b = m.node
@@ -76,5 +78,6 @@ SELECT device_id, from_ms, placed_ms, dur_ms, boot_id, seq, holder, instance_id,
         CASE WHEN sm IS NULL THEN 0 ELSE w_sm END
         + CASE WHEN dram_ppm IS NULL THEN 0 ELSE w_dram END
         + CASE WHEN tensor_ppm IS NULL THEN 0 ELSE w_tensor END, 0) AS composite_ppm,
-    CASE WHEN sm_ppm IS NULL THEN 1 WHEN dram_ppm IS NULL THEN 2 WHEN tensor_ppm IS NULL THEN 3 ELSE 4 END AS basis_rank
+    CASE WHEN sm_ppm IS NULL THEN 1 WHEN dram_ppm IS NULL THEN 2 WHEN tensor_ppm IS NULL THEN 3 ELSE 4 END AS basis_rank,
+    sm_ppm, dram_ppm, tensor_ppm, peak_ppm, cpu_ms, io_wait_ms, read_bytes
 FROM weighed

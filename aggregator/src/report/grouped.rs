@@ -56,6 +56,9 @@ pub(super) async fn grouped(
         })
         .collect();
     let frame = engine.context().table(table).await.map_err(fail)?;
+    if let Some(missing) = by.iter().find(|d| !frame.schema().has_column_with_unqualified_name(d.word())) {
+        return Err(ReportError::Dimension(*missing));
+    }
     let batches = frame.aggregate(keys, taken).map_err(fail)?.collect().await.map_err(fail)?;
     let mut groups = Vec::new();
     for batch in &batches {

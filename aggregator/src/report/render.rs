@@ -10,6 +10,7 @@ use datafusion::arrow::error::ArrowError;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::errors::ParquetError;
 
+use super::lang::width as width_of;
 use super::{Column, Kind, Report, Value};
 
 /// Columns of a terminal that a table should fit.
@@ -126,8 +127,8 @@ fn table(report: &Report) -> String {
     let body: Vec<Vec<String>> = report.rows.iter().map(cells).collect();
     let total = report.total.as_ref().filter(|_| !report.rows.is_empty()).map(cells);
     let width = |c: usize| {
-        let all = body.iter().chain(total.iter()).map(|r| r[c].chars().count());
-        all.chain([heads[c].chars().count()]).max().unwrap_or(0)
+        let all = body.iter().chain(total.iter()).map(|r| width_of(&r[c]));
+        all.chain([width_of(&heads[c])]).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..shown.len()).map(width).collect();
     let text = |c: usize| report.columns[shown[c]].kind == Kind::Text;
@@ -136,7 +137,7 @@ fn table(report: &Report) -> String {
     let line = |row: &[String]| {
         let mut out = String::new();
         for (c, cell) in row.iter().enumerate() {
-            let pad = " ".repeat(widths[c].saturating_sub(cell.chars().count()));
+            let pad = " ".repeat(widths[c].saturating_sub(width_of(cell)));
             let gap = " ".repeat(if c == 0 { 0 } else { blanks });
             let _ = if text(c) { write!(out, "{gap}{cell}{pad}") } else { write!(out, "{gap}{pad}{cell}") };
         }

@@ -13,6 +13,7 @@ use crate::place::Place;
 mod check;
 mod demo;
 mod explain;
+mod findings;
 mod import;
 mod live;
 mod reference;
@@ -60,7 +61,11 @@ async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<O
         Command::Rates(r) => reference::run(place, ReferenceTable::Rates, r, format).await,
         Command::Owners(r) => reference::run(place, ReferenceTable::Owners, r, format).await,
         Command::Quotas(r) => reference::run(place, ReferenceTable::Quotas, r, format).await,
+        Command::Thresholds(r) => reference::run(place, ReferenceTable::Thresholds, r, format).await,
+        Command::Specs(r) => reference::run(place, ReferenceTable::Specs, r, format).await,
+        Command::FindingNotes(r) => reference::run(place, ReferenceTable::FindingNotes, r, format).await,
         Command::Report(r) => reports::run(place, r, format).await,
+        Command::Findings(f) => findings::run(place, f, format).await,
         Command::Explain(e) => explain::run(place, &e, format).await,
         Command::Check(c) => check::run(place, &c, format).await,
         Command::Sql(s) => sql::run(place, &s, format).await,

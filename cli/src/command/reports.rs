@@ -1,11 +1,13 @@
 //! `report`: what was asked, checked and handed to the one builder.
 
+use gpuledger_aggregator::explain;
 use gpuledger_aggregator::lake::Lake;
 use gpuledger_aggregator::report::{self, Ask, Currency, Dimension, Format, Step};
+use gpuledger_control::RULES;
 use gpuledger_schema::window::{self, Window};
 
-use super::show;
-use crate::args::{Asked, Report};
+use super::{print, show};
+use crate::args::{Asked, FindingsAsked, Job, Report};
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
 
@@ -29,6 +31,8 @@ pub(super) async fn run(place: &Place, what: Report, format: Format) -> anyhow::
             let ask = ask(place, &a.asked, &[Dimension::Team], currency_or_none(place, &lake)?)?;
             report::gaps(&place.reader(&lake).await?, &ask, a.top).await?
         }
+        Report::Findings(a) => findings(place, &lake, a).await?,
+        Report::Job(a) => return job(place, &lake, a, format).await,
         Report::Samples { zone } => {
             let zone = place.zone(zone.as_deref())?.unwrap_or(chrono_tz::UTC);
             report::samples(&place.reader(&lake).await?, zone).await?
@@ -38,8 +42,43 @@ pub(super) async fn run(place: &Place, what: Report, format: Format) -> anyhow::
     Ok(Outcome::Done)
 }
 
+async fn findings(place: &Place, lake: &Lake, a: &FindingsAsked) -> anyhow::Result<report::Report> {
+    if let Some(unknown) = a.rule.iter().find(|r| !RULES.contains(&r.as_str())) {
+        return Err(usage(format!("--rule `{unknown}` is not one of: {}", RULES.join(", "))));
+    }
+    let lang = a.lang.parse().map_err(|e: report::UnknownLang| usage(format!("--lang {e}")))?;
+    let grouped = a.asked.by.is_some() || a.asked.step.is_some();
+    if grouped && !a.rule.is_empty() {
+        return Err(usage("--rule lists findings one by one; to add them up use --by rule"));
+    }
+    let mut ask = ask(place, &a.asked, &[], currency_or_none(place, lake)?)?;
+    ask.by = ask.step.map(Step::dimension).into_iter().chain(ask.by).collect();
+    let asked = report::FindingsAsked { grouped, rules: a.rule.clone(), top: a.top, lang };
+    Ok(report::findings(&place.reader(lake).await?, &ask, &asked).await?)
+}
+
+async fn job(place: &Place, lake: &Lake, a: &Job, format: Format) -> anyhow::Result<Outcome> {
+    let lang = a.lang.parse().map_err(|e: report::UnknownLang| usage(format!("--lang {e}")))?;
+    let zone = place.zone_needed(a.zone.as_deref())?;
+    let currency = currency_or_none(place, lake)?;
+    let reader = place.reader(lake).await?;
+    let mut told = Vec::new();
+    for holder in explain::find(&reader, &a.job).await? {
+        told.extend(report::job(&reader, holder, zone, &currency, lang).await?);
+    }
+    if told.is_empty() {
+        return Err(usage(format!("no run `{}`; try `gpuledger sql \"SELECT cluster, job_raw FROM run\"`", a.job)));
+    }
+    match format {
+        Format::Table => print(told.iter().map(report::JobReport::text).collect::<Vec<_>>().join("\n").as_bytes())?,
+        Format::Json => print(format!("{:#}\n", serde_json::json!(told)).as_bytes())?,
+        Format::Csv | Format::Parquet => return Err(usage("a job is shown as table or json")),
+    }
+    Ok(Outcome::Done)
+}
+
 /// Gaps are worth seeing before there are rates: their money is then 0 of no currency.
-fn currency_or_none(place: &Place, lake: &Lake) -> anyhow::Result<Currency> {
+pub(super) fn currency_or_none(place: &Place, lake: &Lake) -> anyhow::Result<Currency> {
     match place.currency(lake) {
         Ok(currency) => Ok(currency),
         Err(_) if place.config.currency.is_none() => Ok("XXX".parse()?),

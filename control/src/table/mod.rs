@@ -1,4 +1,4 @@
-//! The eight reference tables as people type them. One file a table: its CSV columns, what makes two rows about the
+//! The reference tables as people type them. One file a table: its CSV columns, what makes two rows about the
 //! same thing, and the rules that one row or the whole table must keep.
 
 use std::fmt;
@@ -13,11 +13,14 @@ use crate::kind::{Kind, show_instant};
 use crate::plan::Placed;
 
 pub(crate) mod inventory;
+pub(crate) mod note;
 pub(crate) mod owner;
 pub(crate) mod pool;
 pub(crate) mod quota;
 pub(crate) mod rate;
 pub(crate) mod rule;
+pub(crate) mod spec;
+pub(crate) mod threshold;
 pub(crate) mod tier;
 pub(crate) mod weight;
 
@@ -40,16 +43,25 @@ pub enum ReferenceTable {
     Owners,
     /// What a team may hold before it borrows.
     Quotas,
+    /// Numbers that findings go by.
+    Thresholds,
+    /// What runs should ask for.
+    Specs,
+    /// What people say of findings.
+    FindingNotes,
 }
 
 /// A word that is no reference table's command.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown reference table `{0}`; it is one of inventory, pools, tiers, rules, weights, rates, owners, quotas")]
+#[error(
+    "unknown reference table `{0}`; it is one of inventory, pools, tiers, rules, weights, rates, owners, quotas, \
+     thresholds, specs, finding-notes"
+)]
 pub struct UnknownTable(pub String);
 
 impl ReferenceTable {
     /// Every reference table, in the order in which they are published.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Inventory,
         Self::Pools,
         Self::Tiers,
@@ -58,6 +70,9 @@ impl ReferenceTable {
         Self::Rates,
         Self::Owners,
         Self::Quotas,
+        Self::Thresholds,
+        Self::Specs,
+        Self::FindingNotes,
     ];
 
     /// Its name in commands: `gpuledger rates import`.
@@ -71,6 +86,9 @@ impl ReferenceTable {
             Self::Rates => "rates",
             Self::Owners => "owners",
             Self::Quotas => "quotas",
+            Self::Thresholds => "thresholds",
+            Self::Specs => "specs",
+            Self::FindingNotes => "finding-notes",
         }
     }
 
@@ -94,6 +112,9 @@ impl ReferenceTable {
             Self::Rates => &rate::SPEC,
             Self::Owners => &owner::SPEC,
             Self::Quotas => &quota::SPEC,
+            Self::Thresholds => &threshold::SPEC,
+            Self::Specs => &spec::SPEC,
+            Self::FindingNotes => &note::SPEC,
         }
     }
 }
@@ -254,6 +275,21 @@ pub(crate) struct Whole<'a> {
     pub(crate) rows: Vec<&'a Placed>,
     /// Zone in which instants are shown.
     pub(crate) zone: Tz,
+}
+
+/// The time that none of these intervals covers, as intervals. They must be sorted and apart.
+pub(crate) fn uncovered(taken: impl Iterator<Item = (i64, Option<i64>)>) -> Vec<(i64, Option<i64>)> {
+    let mut free = Vec::new();
+    let mut next = Some(0);
+    for (from_ms, to_ms) in taken {
+        let Some(at) = next else { break };
+        if from_ms > at {
+            free.push((at, Some(from_ms)));
+        }
+        next = to_ms;
+    }
+    free.extend(next.map(|at| (at, None)));
+    free
 }
 
 pub(crate) fn no_check(_: &Fields<'_>) -> Option<(&'static str, String)> {

@@ -16,6 +16,7 @@ mod calibration;
 mod device;
 mod device_claim;
 mod device_minute;
+mod holder_cell;
 mod job;
 mod job_average;
 mod node_offer;
@@ -34,6 +35,7 @@ pub use calibration::CalibrationRow;
 pub use device::DeviceRow;
 pub use device_claim::DeviceClaimRow;
 pub use device_minute::DeviceMinuteRow;
+pub use holder_cell::HOLDER_CELL;
 pub use job::JobRow;
 pub use job_average::JobAverageRow;
 pub use node_offer::NodeOfferRow;
@@ -216,7 +218,7 @@ pub fn observed() -> Vec<Table> {
 
 /// Every derived table.
 pub fn derived() -> Vec<Table> {
-    vec![USAGE, SESSION_DAY, DEVICE_MISMATCH, RUN, REQUEST, UNIT]
+    vec![USAGE, SESSION_DAY, HOLDER_CELL, DEVICE_MISMATCH, RUN, REQUEST, UNIT]
 }
 
 /// A table by name, observed, derived or reference.

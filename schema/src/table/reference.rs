@@ -118,6 +118,49 @@ table! {
     }
 }
 
+table! {
+    /// A number a rule of findings goes by. The most specific row that is valid counts: team, then queue, task type.
+    ThresholdRow: "threshold", grain "rule x name x scope x interval", key ["rule", "name", "task_type", "queue", "team", "from_ms"], by_day false {
+        rule: String, None, "rule of findings; `all`: every rule";
+        name: String, None, "what the number is, with its unit at the end";
+        value_e4: i64, Count, "the number, in ten-thousandths of its unit";
+        unit: String, None, "percent, times, minutes, hours or days";
+        task_type: Option<String>, None, "task type; absent: any";
+        queue: Option<String>, None, "queue; absent: any";
+        team: Option<String>, None, "team; absent: any";
+        from_ms: i64, Instant, "valid from";
+        to_ms: Option<i64>, Instant, "valid to; absent: open";
+    }
+}
+
+table! {
+    /// What a run of a task type should ask for, of a team or of any. What is absent is not limited.
+    SpecRow: "spec", grain "task type x team x interval", key ["task_type", "team", "from_ms"], by_day false {
+        task_type: String, None, "task type";
+        team: Option<String>, None, "team; absent: any that has no row of its own";
+        tier: Option<String>, None, "recommended tier";
+        gpu_mem_bytes: Option<i64>, Bytes, "most GPU memory, all cards of the run together";
+        share_ppm: Option<i64>, Ppm, "most of one card";
+        gpus: Option<i64>, Count, "most cards";
+        max_hours: Option<i64>, Count, "longest run, in hours";
+        from_ms: i64, Instant, "valid from";
+        to_ms: Option<i64>, Instant, "valid to; absent: open";
+    }
+}
+
+table! {
+    /// What people say of a finding, from when on.
+    FindingNoteRow: "finding_note", grain "finding x interval", key ["rule", "subject", "from_ms"], by_day false {
+        rule: String, None, "rule of the finding";
+        subject: String, None, "what it is about, as the finding shows it: cluster/job, or cluster/account/workload";
+        state: String, None, "open, accepted, done or dismissed";
+        reason: Option<String>, None, "why";
+        by: String, None, "who says so";
+        from_ms: i64, Instant, "when it was said";
+        to_ms: Option<i64>, Instant, "until when it holds; absent: open";
+    }
+}
+
 /// Every reference table, in the order in which they are published.
 pub fn all() -> Vec<Table> {
     vec![
@@ -129,5 +172,8 @@ pub fn all() -> Vec<Table> {
         RateRow::TABLE,
         OwnerRow::TABLE,
         QuotaRow::TABLE,
+        ThresholdRow::TABLE,
+        SpecRow::TABLE,
+        FindingNoteRow::TABLE,
     ]
 }

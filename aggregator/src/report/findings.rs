@@ -1,0 +1,462 @@
+//! `report findings`: what was asked for and not used, by the rules of `sql/waste`, priced, with evidence and a remedy; and
+//! `findings verify`: what those marked done have saved.
+
+use gpuledger_schema::unit::{CELL_MS, DAY_MS};
+use gpuledger_schema::window::{Window, show_ms};
+
+use super::grouped::{Measure, grouped, texts, whole};
+use super::lang::Lang;
+use super::money::{Amounts, round};
+use super::render::{hours, money};
+use super::usage::{key_columns, row, total_of, total_row};
+use super::{Ask, Column, Kind, Reader, Report, ReportError, Value, prepare};
+use crate::engine::{Params, bigint, int};
+
+/// Every rule's statement, in order.
+const RULES: &[&str] = &[
+    "waste/30_never_touched",
+    "waste/31_idle_since",
+    "waste/32_partly_used",
+    "waste/33_hung",
+    "waste/34_low_use",
+    "waste/35_memory_asked",
+    "waste/36_memory_over_quota",
+    "waste/37_card_too_large",
+    "waste/38_card_cut_small",
+    "waste/39_outside_spec",
+    "waste/40_limit_over_run",
+    "waste/41_over_duration",
+    "waste/42_sm_low_week",
+    "waste/43_memory_bound",
+    "waste/44_input_bound",
+    "waste/45_resident_service",
+    "waste/46_contention",
+    "waste/47_slow_start",
+    "waste/48_failed_runs",
+    "waste/49_debug_left",
+    "waste/50_token_load",
+];
+/// Rules that read cells of the window themselves.
+const BY_CELL: &[&str] = &["waste/33_hung", "waste/42_sm_low_week", "waste/45_resident_service"];
+/// Findings whose evidence and remedy stand below a table where nobody says how many.
+const TOLD: usize = 10;
+
+/// What is asked of findings, beside window and grouping.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// Whether to group by the ask's dimensions; else a row a finding.
+    pub grouped: bool,
+    /// Only these rules; empty: all.
+    pub rules: Vec<String>,
+    /// Only the first rows.
+    pub top: Option<usize>,
+    /// Language of sentences and remedies.
+    pub lang: Lang,
+}
+
+/// Runs every rule for a window; the session then has `evidence`, `hit`, `finding` and `not_judged`.
+pub(super) async fn judge(reader: &Reader, ask: &Ask) -> Result<(), ReportError> {
+    prepare(reader, ask).await?;
+    let (from_ms, to_ms) = (ask.window.from_ms, ask.window.to_ms);
+    let day = |ms: i64| int(ms.div_euclid(DAY_MS) as i32);
+    let cells = Params::from([
+        ("from_cell", bigint(from_ms.div_euclid(CELL_MS))),
+        ("to_cell", bigint((to_ms - 1).div_euclid(CELL_MS) + 1)),
+        ("from_day", day(from_ms)),
+        ("to_day", day(to_ms - 1)),
+    ]);
+    let window = Params::from([("from_ms", bigint(from_ms)), ("to_ms", bigint(to_ms))]);
+    let at = Params::from([("at_ms", bigint(to_ms - 1))]);
+    let none = Params::new();
+    let engine = reader.engine();
+    for (step, params) in [
+        ("waste/20_card_evidence", &cells),
+        ("waste/21_evidence", &window),
+        ("waste/22_limits", &at),
+        ("waste/23_idle_cell", &none),
+        ("waste/24_idle_spell", &cells),
+        ("waste/25_card_part", &none),
+        ("waste/26_usual_power", &none),
+        ("waste/27_place_price", &none),
+    ] {
+        engine.step(step, params).await?;
+    }
+    for rule in RULES {
+        engine.step(rule, if BY_CELL.contains(rule) { &cells } else { &none }).await?;
+    }
+    for step in ["waste/51_hit", "waste/52_claimed", "waste/53_gap_line", "waste/54_finding", "waste/55_not_judged"] {
+        engine.step(step, &none).await?;
+    }
+    Ok(())
+}
+
+/// A line of the list: a finding, or its part for one of the teams that pay.
+struct Line {
+    texts: Vec<String>,
+    from_ms: i128,
+    to_ms: i128,
+    seen_ms: Option<i128>,
+    idle_ms: i128,
+    gap_ms: i128,
+    counted_ms: i128,
+    exact: [i128; 3],
+    count: i128,
+    coverage: Option<i128>,
+    measure: [Option<i128>; 2],
+}
+
+/// Text columns of a finding, in the order of a line.
+const TEXTS: &[&str] = &[
+    "rule",
+    "layer",
+    "cause",
+    "subject",
+    "job",
+    "cluster",
+    "node",
+    "account",
+    "user",
+    "team",
+    "cost_center",
+    "task_type",
+    "queue",
+    "pool",
+    "tier",
+    "model",
+    "unit",
+    "note",
+    "note_reason",
+    "evidence",
+    "remedy_en",
+    "remedy_zh",
+];
+
+fn at(column: &str) -> usize {
+    TEXTS.iter().position(|t| *t == column).unwrap_or(0)
+}
+
+async fn lines(reader: &Reader, asked: &Asked) -> Result<Vec<Line>, ReportError> {
+    let fail = |e| ReportError::Group { table: "finding".to_owned(), source: Box::new(e) };
+    let frame = reader.engine().context().table("finding").await.map_err(fail)?;
+    let mut lines = Vec::new();
+    for b in &frame.collect().await.map_err(fail)? {
+        let words = TEXTS.iter().map(|t| texts(b, t)).collect::<Result<Vec<_>, _>>()?;
+        let number = |n: &str| whole(b, n);
+        let (from, to, seen) = (number("from_ms")?, number("to_ms")?, number("first_seen_ms")?);
+        let (idle, gap, counted) = (number("idle_ms")?, number("gap_ms")?, number("counted_gap_ms")?);
+        let (waste, gaps, count_cost) = (number("waste_cost")?, number("gap_cost")?, number("counted_gap_cost")?);
+        let (count, coverage) = (number("findings")?, number("coverage_ppm")?);
+        let (value, threshold) = (number("value")?, number("threshold")?);
+        for i in 0..b.num_rows() {
+            let sum = |of: &[Option<i128>]| of[i].unwrap_or(0);
+            lines.push(Line {
+                texts: words.iter().map(|w| w[i].clone()).collect(),
+                from_ms: sum(&from),
+                to_ms: sum(&to),
+                seen_ms: seen[i],
+                idle_ms: sum(&idle),
+                gap_ms: sum(&gap),
+                counted_ms: sum(&counted),
+                exact: [sum(&waste), sum(&gaps), sum(&count_cost)],
+                count: sum(&count),
+                coverage: coverage[i],
+                measure: [value[i], threshold[i]],
+            });
+        }
+    }
+    lines.retain(|l| asked.rules.is_empty() || asked.rules.contains(&l.texts[0]));
+    let money_of = |l: &Line| std::cmp::Reverse(l.exact[0] + l.exact[1]);
+    let time_of = |l: &Line| std::cmp::Reverse(l.idle_ms + l.gap_ms);
+    lines.sort_by_cached_key(|l| (money_of(l), time_of(l), l.texts.clone(), l.from_ms));
+    Ok(lines)
+}
+
+fn columns(lang: Lang) -> Vec<Column> {
+    let text = |name, heading| Column::new(name, heading, Kind::Text);
+    let mut all = vec![
+        text("rule", lang.of("finding", "问题")),
+        text("subject", lang.of("job", "作业")),
+        text("user", lang.of("user", "用户")),
+        text("from", lang.of("from", "起始")),
+        Column::new("duration_hours", lang.of("h", "时长 h"), Kind::Hours),
+        Column::new("idle_hours", lang.of("idle h", "空闲 h"), Kind::Hours),
+        Column::new("waste", lang.of("waste", "浪费"), Kind::Money),
+        Column::new("gap_hours", lang.of("gap h", "超申请 h"), Kind::Hours),
+        Column::new("gap_cost", lang.of("gap cost", "超申请费用"), Kind::Money),
+        text("state", lang.of("state", "状态")),
+    ];
+    for name in [
+        "layer",
+        "cause",
+        "job",
+        "cluster",
+        "node",
+        "account",
+        "team",
+        "cost_center",
+        "task_type",
+        "queue",
+        "pool",
+        "tier",
+        "model",
+        "to",
+        "first_seen",
+    ] {
+        all.push(text(name, ""));
+    }
+    all.push(Column::new("coverage", "", Kind::Percent));
+    all.push(Column::new("value", "", Kind::Count));
+    all.push(Column::new("threshold", "", Kind::Count));
+    all.extend(["unit", "reason", "evidence", "remedy_en", "remedy_zh"].map(|name| text(name, "")));
+    all.push(Column::new("counted_gap_hours", "", Kind::Hours));
+    all.push(Column::new("counted_gap_cost", "", Kind::Money));
+    all
+}
+
+fn values(line: &Line, cost: [i128; 3], ask: &Ask) -> Vec<Value> {
+    let word = |column: &str| Value::Text(line.texts[at(column)].clone());
+    let instant = |ms: i128| Value::Text(show_ms(ms as i64, ask.zone));
+    let known = |n: Option<i128>, make: fn(i128) -> Value| n.map_or(Value::Unknown, make);
+    let mut all = vec![
+        word("rule"),
+        word("subject"),
+        word("user"),
+        instant(line.from_ms),
+        Value::Ms(line.to_ms - line.from_ms),
+        Value::Ms(line.idle_ms),
+        Value::Money(cost[0]),
+        Value::Ms(line.gap_ms),
+        Value::Money(cost[1]),
+        word("note"),
+    ];
+    for name in [
+        "layer",
+        "cause",
+        "job",
+        "cluster",
+        "node",
+        "account",
+        "team",
+        "cost_center",
+        "task_type",
+        "queue",
+        "pool",
+        "tier",
+        "model",
+    ] {
+        all.push(word(name));
+    }
+    all.push(instant(line.to_ms));
+    all.push(line.seen_ms.map_or(Value::Unknown, instant));
+    all.push(known(line.coverage, Value::Ppm));
+    all.extend(line.measure.map(|n| known(n, Value::Count)));
+    all.extend(["unit", "note_reason", "evidence", "remedy_en", "remedy_zh"].map(word));
+    all.push(Value::Ms(line.counted_ms));
+    all.push(Value::Money(cost[2]));
+    all
+}
+
+/// The first line: how many, how much.
+fn sentence(lang: Lang, ask: &Ask, count: i128, ms: [i128; 2], cost: [i128; 2]) -> String {
+    let m = |v: i128| format!("{} {}", money(v, ask.currency.digits(), true), ask.currency.code());
+    let (idle, gap) = (hours(ms[0], 1), hours(ms[1], 1));
+    match lang {
+        Lang::En => format!(
+            "{count} findings: {idle} GPU-hours held and not used, worth {}; {gap} more asked for and not needed, worth {}",
+            m(cost[0]),
+            m(cost[1])
+        ),
+        Lang::Zh => format!(
+            "{count} 项问题：{idle} GPU 小时被占用而未使用，价值 {}；另有 {gap} GPU 小时申请过多，价值 {}",
+            m(cost[0]),
+            m(cost[1])
+        ),
+    }
+}
+
+/// Of how many runs too little was measured.
+async fn not_judged(reader: &Reader, lang: Lang) -> Result<Option<String>, ReportError> {
+    let fail = |e| ReportError::Group { table: "not_judged".to_owned(), source: Box::new(e) };
+    let frame = reader.engine().context().table("not_judged").await.map_err(fail)?;
+    let batches = frame.collect().await.map_err(fail)?;
+    let mut sums = [0, 0];
+    for b in &batches {
+        for (sum, name) in sums.iter_mut().zip(["runs", "held_ms"]) {
+            *sum += whole(b, name)?.into_iter().flatten().sum::<i128>();
+        }
+    }
+    let held = hours(sums[1], 1);
+    Ok((sums[0] > 0).then(|| match lang {
+        Lang::En => format!("not enough to judge: too little of {} runs ({held} GPU-hours) was measured", sums[0]),
+        Lang::Zh => format!("无法判断：{} 个作业（{held} GPU 小时）测量不足", sums[0]),
+    }))
+}
+
+/// The findings of a window, most money first, or their sums by dimensions.
+pub async fn findings(reader: &Reader, ask: &Ask, asked: &Asked) -> Result<Report, ReportError> {
+    judge(reader, ask).await?;
+    let mut report = if asked.grouped { sums(reader, ask, asked).await? } else { list(reader, ask, asked).await? };
+    report.notes.extend(not_judged(reader, asked.lang).await?);
+    Ok(report)
+}
+
+async fn list(reader: &Reader, ask: &Ask, asked: &Asked) -> Result<Report, ReportError> {
+    let lines = lines(reader, asked).await?;
+    let amounts = |i: usize| lines.iter().map(|l| l.exact[i]).collect::<Vec<_>>();
+    let measures: Vec<Amounts> = vec![("waste", amounts(0)), ("gap", amounts(1)), ("counted", amounts(2))];
+    let cost = round(reader.engine(), &ask.currency, &measures).await?;
+    let kept = asked.top.unwrap_or(lines.len()).min(lines.len());
+    let of = |i: usize| [cost[0][i], cost[1][i], cost[2][i]];
+    let sum = |f: fn(&Line) -> i128| lines.iter().map(f).sum::<i128>();
+    let ms = [sum(|l| l.idle_ms), sum(|l| l.counted_ms)];
+    let paid = [cost[0].iter().sum(), cost[2].iter().sum()];
+    let mut total: Vec<Value> = columns(asked.lang).iter().map(|_| Value::Text(String::new())).collect();
+    total[0] = Value::Text("total".to_owned());
+    total[4] = Value::Text(String::new());
+    total[5..9].clone_from_slice(&[Value::Ms(ms[0]), Value::Money(paid[0]), Value::Ms(ms[1]), Value::Money(paid[1])]);
+    let mut notes: Vec<String> = Vec::new();
+    let remedy = at(asked.lang.of("remedy_en", "remedy_zh"));
+    for (i, l) in lines.iter().enumerate().take(asked.top.unwrap_or(TOLD)) {
+        let told = [&l.texts[at("rule")], &l.texts[at("subject")], &l.texts[at("evidence")], &l.texts[remedy]];
+        notes.push(format!("{}. {} {}: {}. {}", i + 1, told[0], told[1], told[2], told[3]));
+    }
+    if kept < lines.len() {
+        notes.push(format!("the first {kept} of {} rows; the total is of all", lines.len()));
+    }
+    Ok(Report {
+        sentence: sentence(asked.lang, ask, sum(|l| l.count), ms, paid),
+        columns: columns(asked.lang),
+        rows: (0..kept).map(|i| values(&lines[i], of(i), ask)).collect(),
+        total: Some(total),
+        notes,
+        currency: Some(ask.currency.clone()),
+        table_decimals: 1,
+    })
+}
+
+const MEASURES: &[Measure] = &[
+    Measure::Sum("findings"),
+    Measure::Sum("idle_ms"),
+    Measure::Sum("counted_gap_ms"),
+    Measure::Sum("waste_cost"),
+    Measure::Sum("counted_gap_cost"),
+];
+
+async fn sums(reader: &Reader, ask: &Ask, asked: &Asked) -> Result<Report, ReportError> {
+    let groups = grouped(reader.engine(), "finding", &ask.by, MEASURES).await?;
+    let amounts = |i: usize| groups.iter().map(|g| g.sums[i].unwrap_or(0)).collect::<Vec<_>>();
+    let measures: Vec<Amounts> = vec![("waste", amounts(3)), ("gap", amounts(4))];
+    let cost = round(reader.engine(), &ask.currency, &measures).await?;
+    let line = |sums: &[Option<i128>], cost: [i128; 2]| {
+        let ms = |i: usize| Value::Ms(sums[i].unwrap_or(0));
+        vec![Value::Count(sums[0].unwrap_or(0)), ms(1), Value::Money(cost[0]), ms(2), Value::Money(cost[1])]
+    };
+    let mut order: Vec<usize> = (0..groups.len()).collect();
+    order.sort_by_key(|i| (std::cmp::Reverse(cost[0][*i] + cost[1][*i]), groups[*i].key.clone()));
+    let kept = asked.top.unwrap_or(groups.len()).min(groups.len());
+    let total = total_of(&groups, MEASURES);
+    let paid = [cost[0].iter().sum(), cost[1].iter().sum()];
+    let mut shown = key_columns(&ask.by);
+    let lang = asked.lang;
+    shown.extend([
+        Column::new("findings", lang.of("findings", "问题数"), Kind::Count),
+        Column::new("idle_hours", lang.of("idle h", "空闲 h"), Kind::Hours),
+        Column::new("waste", lang.of("waste", "浪费"), Kind::Money),
+        Column::new("gap_hours", lang.of("gap h", "超申请 h"), Kind::Hours),
+        Column::new("gap_cost", lang.of("gap cost", "超申请费用"), Kind::Money),
+    ]);
+    let ms = [total[1].unwrap_or(0), total[2].unwrap_or(0)];
+    Ok(Report {
+        sentence: sentence(lang, ask, total[0].unwrap_or(0), ms, paid),
+        columns: shown,
+        rows: order[..kept]
+            .iter()
+            .map(|i| row(&groups[*i].key, line(&groups[*i].sums, [cost[0][*i], cost[1][*i]])))
+            .collect(),
+        total: Some(total_row(ask.by.len(), line(&total, paid))),
+        notes: Vec::new(),
+        currency: Some(ask.currency.clone()),
+        table_decimals: 1,
+    })
+}
+
+/// What findings marked done have saved: the same owner and name before and after.
+pub async fn verified(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
+    let engine = reader.engine();
+    engine.step("ledger/01_as_of", &Params::new()).await?;
+    let (_, rows) = engine.run("waste/57_note_window", &Params::new()).await?;
+    let first = |name| -> Result<Option<i128>, ReportError> {
+        let all = rows.iter().map(|b| whole(b, name)).collect::<Result<Vec<_>, _>>()?;
+        Ok(all.concat().first().copied().flatten())
+    };
+    let columns = vec![
+        Column::new("rule", "finding", Kind::Text),
+        Column::new("subject", "job", Kind::Text),
+        Column::new("user", "user", Kind::Text),
+        Column::new("name", "name", Kind::Text),
+        Column::new("done", "done", Kind::Text),
+        Column::new("by", "by", Kind::Text),
+        Column::new("days", "days", Kind::Count),
+        Column::new("held_before_hours", "", Kind::Hours),
+        Column::new("idle_before_hours", "idle before", Kind::Hours),
+        Column::new("held_after_hours", "", Kind::Hours),
+        Column::new("idle_after_hours", "idle after", Kind::Hours),
+        Column::new("saved_hours", "saved h", Kind::Hours),
+        Column::new("saved", "saved", Kind::Money),
+    ];
+    let mut report = Report {
+        sentence: "no finding is marked done".to_owned(),
+        columns,
+        rows: Vec::new(),
+        total: None,
+        notes: Vec::new(),
+        currency: Some(ask.currency.clone()),
+        table_decimals: 1,
+    };
+    let (Some(from_ms), Some(as_of_ms)) = (first("from_ms")?, first("as_of_ms")?) else { return Ok(report) };
+    let (from_ms, as_of_ms) = (from_ms as i64, as_of_ms as i64);
+    if as_of_ms <= from_ms {
+        return Ok(report);
+    }
+    let window = Window { from_ms: from_ms.div_euclid(CELL_MS) * CELL_MS, to_ms: as_of_ms };
+    prepare(reader, &Ask { window, ..ask.clone() }).await?;
+    let (_, found) = engine.run("waste/56_verified", &Params::from([("as_of_ms", bigint(as_of_ms))])).await?;
+    let mut exact = Vec::new();
+    for b in &found {
+        let words = ["rule", "subject", "user", "name"].iter().map(|n| texts(b, n)).collect::<Result<Vec<_>, _>>()?;
+        let by = texts(b, "by")?;
+        let numbers = [
+            "done_ms",
+            "days",
+            "held_before_ms",
+            "idle_before_ms",
+            "held_after_ms",
+            "idle_after_ms",
+            "saved_ms",
+            "saved_cost",
+        ];
+        let numbers = numbers.iter().map(|n| whole(b, n)).collect::<Result<Vec<_>, _>>()?;
+        for i in 0..b.num_rows() {
+            let mut line: Vec<Value> = words.iter().map(|w| Value::Text(w[i].clone())).collect();
+            line.push(Value::Text(show_ms(numbers[0][i].unwrap_or(0) as i64, ask.zone)));
+            line.push(Value::Text(by[i].clone()));
+            line.push(Value::Count(numbers[1][i].unwrap_or(0)));
+            line.extend(numbers[2..7].iter().map(|n| n[i].map_or(Value::Unknown, Value::Ms)));
+            exact.push(numbers[7][i]);
+            report.rows.push(line);
+        }
+    }
+    let amounts: Vec<Amounts> = vec![("saved", exact.iter().map(|e| e.unwrap_or(0)).collect())];
+    let cost = round(engine, &ask.currency, &amounts).await?;
+    for (i, line) in report.rows.iter_mut().enumerate() {
+        line.push(if exact[i].is_some() { Value::Money(cost[0][i]) } else { Value::Unknown });
+    }
+    let m = money(cost[0].iter().sum(), ask.currency.digits(), true);
+    report.sentence =
+        format!("{} findings marked done have saved {m} {} so far", report.rows.len(), ask.currency.code());
+    report.rows.sort_by_key(|r| match (&r[4], &r[1]) {
+        (Value::Text(done), Value::Text(subject)) => (done.clone(), subject.clone()),
+        _ => (String::new(), String::new()),
+    });
+    Ok(report)
+}
