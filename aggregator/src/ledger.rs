@@ -11,7 +11,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use gpuledger_schema::id::id63;
 use gpuledger_schema::path::{self, Numbered};
-use gpuledger_schema::table::{self, RUN, SESSION_DAY, UNIT, USAGE, reference};
+use gpuledger_schema::table::{self, DEVICE_CELL, RUN, SESSION_DAY, UNIT, USAGE, reference};
 use gpuledger_schema::unit::DAY_MS;
 
 use crate::engine::{Engine, EngineError, Params, bigint, int};
@@ -324,6 +324,8 @@ pub async fn span_steps(engine: &Engine, span: (i32, i32)) -> Result<(), LedgerE
         ("ledger/45_stand_in_grant", &none),
         ("ledger/46_usage_stand_in", &none),
         ("ledger/51_session_day", &days_and_window),
+        ("ledger/53_at_rest", &days),
+        ("ledger/53_device_cell", &days),
     ] {
         engine.step(step, params).await?;
     }
@@ -335,9 +337,11 @@ async fn one_span(engine: &Engine, lake: &Lake, span: (i32, i32)) -> Result<usiz
     let (_, usage) = engine.run("ledger/50_usage", &Params::new()).await?;
     let rows = usage.iter().map(RecordBatch::num_rows).sum();
     lake.replace_days(&USAGE, span, shaped(&USAGE, usage)?).await?;
-    let session_day = engine.context().table("session_day").await.map_err(engine_error("session_day"))?;
-    let session_day = session_day.collect().await.map_err(engine_error("session_day"))?;
-    lake.replace_days(&SESSION_DAY, span, shaped(&SESSION_DAY, session_day)?).await?;
+    for spec in [SESSION_DAY, DEVICE_CELL] {
+        let step = engine.context().table(spec.name).await.map_err(engine_error(spec.name))?;
+        let rows = step.collect().await.map_err(engine_error(spec.name))?;
+        lake.replace_days(&spec, span, shaped(&spec, rows)?).await?;
+    }
     Ok(rows)
 }
 
@@ -350,8 +354,9 @@ async fn drop_days_outside(lake: &Lake, before: Option<(i32, i32)>, all: (i32, i
     let Some((first, last)) = before else { return Ok(()) };
     for gone in [(first, all.0.min(last + 1)), (first.max(all.1 + 1), last + 1)] {
         if gone.0 < gone.1 {
-            lake.replace_days(&USAGE, gone, Vec::new()).await?;
-            lake.replace_days(&SESSION_DAY, gone, Vec::new()).await?;
+            for spec in [USAGE, SESSION_DAY, DEVICE_CELL] {
+                lake.replace_days(&spec, gone, Vec::new()).await?;
+            }
         }
     }
     Ok(())
@@ -366,7 +371,7 @@ async fn publish(
     report: BuildReport,
 ) -> Result<BuildReport, LedgerError> {
     let mut tables = std::collections::BTreeMap::new();
-    for spec in [USAGE, SESSION_DAY] {
+    for spec in [USAGE, SESSION_DAY, DEVICE_CELL] {
         if let Some(version) = lake.table(spec.name).await?.and_then(|t| t.version()) {
             tables.insert(spec.name.to_owned(), version);
         }

@@ -68,6 +68,8 @@ statements!(
     "ledger/46_usage_stand_in",
     "ledger/50_usage",
     "ledger/51_session_day",
+    "ledger/53_at_rest",
+    "ledger/53_device_cell",
     "ledger/60_run",
     "ledger/61_unit",
     "read/10_run_in_window",

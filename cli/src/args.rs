@@ -137,6 +137,11 @@ Times of sacct are local without a zone: give the zone of the machine that print
         after_help = "Example:\n  gpuledger import jobs --cluster philly --map examples/maps/philly.toml philly_jobs.csv.gz"
     )]
     Jobs(Jobs),
+    /// A series of quota, held and queued GPUs by team, by a column map
+    #[command(
+        after_help = "Example:\n  gpuledger import series --cluster earth --map examples/maps/helios.toml --as-of 2020-06-01T00:00:00+08:00 changes.csv.gz"
+    )]
+    Series(Jobs),
     /// Per-process samples as sonar prints them
     #[command(after_help = "Example:\n  gpuledger import sonar samples1.csv samples2.csv")]
     Sonar(Sonar),

@@ -14,6 +14,7 @@ mod allocation;
 mod allocation_device;
 mod calibration;
 mod device;
+mod device_cell;
 mod device_claim;
 mod device_minute;
 mod job;
@@ -32,6 +33,7 @@ pub use allocation::AllocationRow;
 pub use allocation_device::AllocationDeviceRow;
 pub use calibration::CalibrationRow;
 pub use device::DeviceRow;
+pub use device_cell::DEVICE_CELL;
 pub use device_claim::DeviceClaimRow;
 pub use device_minute::DeviceMinuteRow;
 pub use job::JobRow;
@@ -216,7 +218,7 @@ pub fn observed() -> Vec<Table> {
 
 /// Every derived table.
 pub fn derived() -> Vec<Table> {
-    vec![USAGE, SESSION_DAY, RUN, UNIT]
+    vec![USAGE, SESSION_DAY, DEVICE_CELL, RUN, UNIT]
 }
 
 /// A table by name, observed, derived or reference.
