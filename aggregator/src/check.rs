@@ -57,7 +57,10 @@ pub async fn check(reader: &Reader, zone: Tz) -> Result<Vec<Finding>, ReportErro
             }
             ("M3", Some(window)) => partitions_agree(reader, window, zone).await?,
             ("M4", _) => listed(reader).await?,
-            ("L4", _) => conflicts(&engine.run("check/L4", &none).await?.1)?,
+            ("L4", _) => {
+                let mapping = engine.run("check/L4_mapping", &none).await?.1;
+                conflicts(&engine.run("check/L4", &none).await?.1)?.beside(from("L4", &mapping, false))
+            }
             (id, _) => from(id, &engine.run(&format!("check/{id}"), &none).await?.1, true),
         };
         out.push(finding);
@@ -102,14 +105,19 @@ fn conflicts(rows: &[RecordBatch]) -> Result<Finding, ReportError> {
 
 async fn listed(reader: &Reader) -> Result<Finding, ReportError> {
     let none = Params::new();
-    let (_, mut rows) = reader.engine().run("check/M4", &none).await?;
-    let mut finding = from("M4", &rows, false);
+    let (_, rows) = reader.engine().run("check/M4", &none).await?;
     let (_, aside) = reader.engine().run("check/M4_quarantine", &none).await?;
-    let more = from("M4", &aside, false);
-    rows.extend(aside);
-    finding.rows += more.rows;
-    finding.shown = [finding.shown, more.shown].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join("\n");
-    Ok(finding)
+    Ok(from("M4", &rows, false).beside(from("M4", &aside, false)))
+}
+
+impl Finding {
+    /// What else is listed under the same id.
+    fn beside(mut self, more: Self) -> Self {
+        self.rows += more.rows;
+        self.violated |= more.violated;
+        self.shown = [self.shown, more.shown].into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join("\n");
+        self
+    }
 }
 
 /// The same charges with 1 and with 16 partitions, row for row.

@@ -4,22 +4,23 @@
 //! its own, so memory is that of a day; days that only accounting speaks of are cheap, and several make a span.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, AsArray, Int64Array, RecordBatch, StringArray};
-use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
-use gpuledger_schema::id::id63;
+use datafusion::arrow::array::{Array, AsArray, RecordBatch};
+use datafusion::arrow::datatypes::Int64Type;
 use gpuledger_schema::path::{self, Numbered};
-use gpuledger_schema::table::{self, DEVICE_CELL, RUN, SESSION_DAY, UNIT, USAGE, reference};
+use gpuledger_schema::table::{
+    self, DEVICE_CELL, DEVICE_MISMATCH, REQUEST, RUN, SESSION_DAY, Table, UNIT, USAGE, reference,
+};
 use gpuledger_schema::unit::DAY_MS;
 
 use crate::engine::{Engine, EngineError, Params, bigint, int};
 use crate::lake::{Build, Cut, Lake, LakeError};
 use crate::statement;
 
+mod name;
 mod shape;
 
+pub use name::name_ids;
 use shape::shaped;
 
 /// Rows of minutes a span may have before it is cut; a day above it is a span of its own.
@@ -30,6 +31,9 @@ const SPAN_DAYS_MAX: i32 = 62;
 const FAILURE_DAYS: i32 = 32;
 /// A tick up to this far outside a span can still change it (bridging, clipping).
 const NEAR_MS: i64 = 900_000;
+
+/// Steps of a span that are published by day, beside usage.
+const STEPS_BY_DAY: [Table; 3] = [SESSION_DAY, DEVICE_MISMATCH, DEVICE_CELL];
 
 /// What can go wrong in a build.
 #[derive(Debug, thiserror::Error)]
@@ -150,60 +154,27 @@ pub async fn whole_history(engine: &Engine) -> Result<(), LedgerError> {
     name_ids(engine).await?;
     for step in [
         "ledger/01_as_of",
+        "ledger/01_look",
         "ledger/02_run_now",
         "ledger/03_job_now",
         "ledger/04_chain",
         "ledger/05_task_type",
+        "ledger/06_device_span",
         "ledger/06_scheduler_run",
+        "ledger/06_whose_hint",
+        "ledger/07_claim",
+        "ledger/07_dated",
+        "ledger/07_device_index",
         "ledger/07_holding",
         "ledger/08_stamp_group",
         "ledger/09_sample_tick",
-        "ledger/10_device_span",
         "ledger/11_spare",
+        "ledger/11_watched",
         "ledger/12_node_span",
     ] {
         engine.step(step, &none).await?;
     }
     Ok(())
-}
-
-/// Gives every natural key of `00_name` its id and publishes `name`.
-pub async fn name_ids(engine: &Engine) -> Result<(), LedgerError> {
-    let (_, batches) = engine.run("ledger/00_name", &Params::new()).await?;
-    let shape = || LedgerError::Shape { table: "name" };
-    let mut columns: Vec<Vec<String>> = vec![Vec::new(); 5];
-    for batch in &batches {
-        for (into, column) in columns.iter_mut().zip(batch.columns()) {
-            let text = cast(column, &DataType::Utf8).map_err(|_| shape())?;
-            let text = text.as_string_opt::<i32>().ok_or_else(shape)?;
-            into.extend((0..text.len()).map(|i| text.value(i).to_owned()));
-        }
-    }
-    let mut seen = std::collections::BTreeMap::new();
-    let mut ids = Vec::new();
-    for i in 0..columns[0].len() {
-        let key: Vec<&str> = (1..5).map(|c| columns[c][i].as_str()).collect();
-        let id = id63(&columns[0][i], &key);
-        let shown = format!("{} {}", columns[0][i], key.join("/"));
-        if let Some(other) = seen.insert(id, shown.clone()) {
-            return Err(LedgerError::Collision { id, one: other, other: shown });
-        }
-        ids.push(id);
-    }
-    let text = |n| Field::new(n, DataType::Utf8, false);
-    let schema = Arc::new(Schema::new(vec![
-        text("kind"),
-        text("a"),
-        text("b"),
-        text("c"),
-        text("d"),
-        Field::new("id", DataType::Int64, false),
-    ]));
-    let mut arrays: Vec<datafusion::arrow::array::ArrayRef> =
-        columns.into_iter().map(|c| Arc::new(StringArray::from(c)) as _).collect();
-    arrays.push(Arc::new(Int64Array::from(ids)));
-    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).map_err(|_| shape())?;
-    Ok(engine.register_rows("name", schema, vec![batch])?)
 }
 
 /// First and last UTC day that can have usage.
@@ -306,7 +277,9 @@ pub async fn span_steps(engine: &Engine, span: (i32, i32)) -> Result<(), LedgerE
         ("ledger/25_holder_tick", &none),
         ("ledger/26_session", &none),
         ("ledger/27_bridge", &none),
+        ("ledger/27_held", &window),
         ("ledger/28_holder", &window),
+        ("ledger/29_device_mismatch", &window),
         ("ledger/30_interval", &window),
         ("ledger/31_grant", &none),
         ("ledger/32_slot", &none),
@@ -337,10 +310,10 @@ async fn one_span(engine: &Engine, lake: &Lake, span: (i32, i32)) -> Result<usiz
     let (_, usage) = engine.run("ledger/50_usage", &Params::new()).await?;
     let rows = usage.iter().map(RecordBatch::num_rows).sum();
     lake.replace_days(&USAGE, span, shaped(&USAGE, usage)?).await?;
-    for spec in [SESSION_DAY, DEVICE_CELL] {
+    for spec in STEPS_BY_DAY {
         let step = engine.context().table(spec.name).await.map_err(engine_error(spec.name))?;
-        let rows = step.collect().await.map_err(engine_error(spec.name))?;
-        lake.replace_days(&spec, span, shaped(&spec, rows)?).await?;
+        let step = step.collect().await.map_err(engine_error(spec.name))?;
+        lake.replace_days(&spec, span, shaped(&spec, step)?).await?;
     }
     Ok(rows)
 }
@@ -354,8 +327,8 @@ async fn drop_days_outside(lake: &Lake, before: Option<(i32, i32)>, all: (i32, i
     let Some((first, last)) = before else { return Ok(()) };
     for gone in [(first, all.0.min(last + 1)), (first.max(all.1 + 1), last + 1)] {
         if gone.0 < gone.1 {
-            for spec in [USAGE, SESSION_DAY, DEVICE_CELL] {
-                lake.replace_days(&spec, gone, Vec::new()).await?;
+            for spec in [USAGE].iter().chain(&STEPS_BY_DAY) {
+                lake.replace_days(spec, gone, Vec::new()).await?;
             }
         }
     }
@@ -371,7 +344,7 @@ async fn publish(
     report: BuildReport,
 ) -> Result<BuildReport, LedgerError> {
     let mut tables = std::collections::BTreeMap::new();
-    for spec in [USAGE, SESSION_DAY, DEVICE_CELL] {
+    for spec in [USAGE].iter().chain(&STEPS_BY_DAY) {
         if let Some(version) = lake.table(spec.name).await?.and_then(|t| t.version()) {
             tables.insert(spec.name.to_owned(), version);
         }
@@ -380,7 +353,7 @@ async fn publish(
         Some(version) => engine.register(SESSION_DAY.name, lake.provider_at(SESSION_DAY.name, *version).await?)?,
         None => engine.register_empty(&SESSION_DAY)?,
     }
-    for (spec, step) in [(RUN, "ledger/60_run"), (UNIT, "ledger/61_unit")] {
+    for (spec, step) in [(RUN, "ledger/60_run"), (UNIT, "ledger/61_unit"), (REQUEST, "ledger/62_request")] {
         let (_, rows) = engine.run(step, &Params::new()).await?;
         tables.insert(spec.name.to_owned(), lake.replace_all(&spec, shaped(&spec, rows)?).await?);
     }

@@ -1,5 +1,7 @@
--- Natural keys that need an id: places, GPUs seen only in samples, and sessions seen only in samples.
--- SQL makes no hashes: the caller adds `id` = the 63-bit hash of the key and publishes the table `name`.
+-- Natural keys that need an id: places, GPUs seen only in samples, sessions seen only in samples, and runs that processes
+-- may name by Slurm's id of the run (SLUID).
+-- SQL makes no hashes: the caller adds `id` = the 63-bit hash of the key (of a hint: the one that process rows carry) and
+-- publishes the table `name`.
 -- grain: one row per key. key: kind, a, b, c, d
 -- inputs: allocation, allocation_device, job, inventory, device, sample
 -- parameters: none
@@ -29,4 +31,6 @@ UNION ALL
 SELECT 'gpu', cluster, node, CAST(gpu AS VARCHAR), '' FROM host_gpu WHERE (mask >> gpu) & 1 = 1
 UNION ALL
 SELECT DISTINCT 'session', cluster, node, job, "user" FROM sample WHERE gpu_mask <> 0
+UNION ALL
+SELECT DISTINCT 'hint', cluster, sluid, '', '' FROM allocation WHERE sluid IS NOT NULL
 ORDER BY kind, a, b, c, d

@@ -25,7 +25,10 @@ SELECT r.allocation_id AS holder,
     c.first_submit_ms, r.submit_ms, j.eligible_ms, r.start_ms, r.end_ms, r.open,
     r.gpu_units, r.gpu_count, r.node_count, r.cpus, r.mem_bytes, r.gpu_mem_bytes,
     j.req_gpu_units, j.req_mem_bytes, j.req_gpu_mem_bytes, j.time_limit_ms, r.nodes, r.source,
-    r.hint_id,
+    j.array_job, j.array_task, j.het_leader, j.workload_name, j.workload_uid, j.workload_replicas, j.priority_class,
+    j.priority, j.pending_reason, j.reservation, j.comment, r.preemptible, r.last_checkpoint_ms, r.suspended_ms,
+    r.last_seen_ms, r.end_reason, r.image_pull_ms, r.image_ready_ms, r.container_start_ms, j.req_model, j.req_nodes,
+    j.req_cpus, j.limit_cpus_milli, j.limit_mem_bytes, r.sluid, r.original_sluid, r.hint_id,
     coalesce(max(CASE WHEN r.end_ms > r.start_ms THEN r.end_ms END) OVER (
         PARTITION BY r.hint_id ORDER BY r.start_ms, r.allocation_id
         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS prev_end_ms

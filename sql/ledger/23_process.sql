@@ -3,9 +3,10 @@
 -- scheduler, else foreign (holder = minus the device id). Composite by the weights of the resolved task type: over the
 -- parts that were measured; where SM activity is absent, busy time over tick time stands for it (basis gpu).
 -- basis_rank: 1 gpu, 2 sm, 3 sm+dram, 4 sm+dram+tensor.
+-- evidence_rank of its hint: 1 its cgroup, 2 a record of the node, 3 anything else.
 -- Several GPUs of one sampled row: a use of 0 or of all is known per GPU, anything between is not.
 -- grain: device x process x tick. units: ms, ppm, bytes
--- inputs: process_minute, tick, scheduler_run, device_span, task_weight, sample, stamp_group, name
+-- inputs: process_minute, tick, whose_hint, device_span, task_weight, sample, stamp_group, name
 -- parameters: day_from INT, day_to INT
 -- output: process
 WITH bare AS (
@@ -22,10 +23,11 @@ raw AS (
     SELECT t.device_id, t.from_ms, t.placed_ms, t.dur_ms, t.boot_id, t.seq, coalesce(p.instance_id, 0) AS instance_id,
         coalesce(r.holder, CASE WHEN b.device_id IS NOT NULL THEN p.hint_id ELSE -t.device_id END) AS holder,
         coalesce(r.task_type, 'unknown') AS task_type,
+        CASE p.evidence WHEN 'cgroup' THEN 1 WHEN 'kubelet' THEN 2 WHEN 'slurm' THEN 2 ELSE 3 END AS evidence_rank,
         p.busy_ms, p.sm_ppm, p.dram_ppm, p.tensor_ppm, p.mem_peak_bytes
     FROM tick t
     JOIN process_minute p ON p.device_id = t.device_id AND p.boot_id = t.boot_id AND p.seq = t.seq
-    LEFT JOIN scheduler_run r ON r.hint_id = p.hint_id
+    LEFT JOIN whose_hint r ON r.hint_id = p.hint_id
         AND r.start_ms < t.placed_ms + t.dur_ms AND r.end_ms > t.placed_ms AND r.prev_end_ms <= t.placed_ms
         AND r.end_ms > r.start_ms
     LEFT JOIN bare b ON b.device_id = t.device_id AND b.from_ms = t.from_ms
@@ -33,7 +35,7 @@ raw AS (
 ),
 sampled AS (
     SELECT t.device_id, t.from_ms, t.placed_ms, t.dur_ms, t.boot_id, t.seq, 0 AS instance_id, s.id AS holder,
-        'unknown' AS task_type,
+        'unknown' AS task_type, 3 AS evidence_rank,
         CASE
             WHEN bit_count_of.gpus = 1 THEN t.dur_ms * m.gpu_ppm / 1000000
             WHEN m.gpu_ppm = 0 THEN 0
@@ -68,7 +70,7 @@ weighed AS (
     JOIN task_weight w ON w.task_type = u.task_type
         AND u.placed_ms >= w.from_ms AND (w.to_ms IS NULL OR u.placed_ms < w.to_ms)
 )
-SELECT device_id, from_ms, placed_ms, dur_ms, boot_id, seq, holder, instance_id, busy_ms, mem_peak_bytes,
+SELECT device_id, from_ms, placed_ms, dur_ms, boot_id, seq, holder, instance_id, evidence_rank, busy_ms, mem_peak_bytes,
     (w_sm * coalesce(sm, 0) + w_dram * coalesce(dram_ppm, 0) + w_tensor * coalesce(tensor_ppm, 0))
     / nullif(
         CASE WHEN sm IS NULL THEN 0 ELSE w_sm END

@@ -3,13 +3,13 @@
 -- instance it holds at the time. For nobody's part any healthy tick counts.
 -- zero_ms: measured time of ticks in which the holder ran nothing; work: ms x ppm of its composite.
 -- grain: device x cell x holder x interval. key: device_id, cell, holder, from_ms. units: ms
--- inputs: slot, tick_piece, holder_tick, holding, instance_tick
+-- inputs: slot, tick_piece, holder_tick, held, instance_tick
 -- parameters: none
 -- output: measured
 WITH instance_of AS (
     SELECT DISTINCT s.device_id, s.cell, s.holder, s.from_ms, h.instance_id
     FROM slot s
-    JOIN holding h ON h.holder = s.holder AND h.device_id = s.device_id AND h.instance_id IS NOT NULL
+    JOIN held h ON h.holder = s.holder AND h.device_id = s.device_id AND h.instance_id IS NOT NULL
         AND h.from_ms <= s.from_ms AND h.to_ms >= s.to_ms
 ),
 instances AS (

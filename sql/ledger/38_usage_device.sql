@@ -1,6 +1,8 @@
 -- The six classes per device: covered time split into busy and idle. Busy is what ran, at most what was granted and
 -- measured, spread over the rows of a holder in the cell by telescoping floor of covered time; the surplus is
 -- `over_share_ms`. Effective = work / 10^6, at most covered.
+-- stranded_ms: what is unallocated of a card while somebody holds the rest of it. It is free, but only for a request that is
+-- content with such a part: leftover slices, replicas and fractions.
 -- The energy of a device in a cell, and foreign use on a held card, stand once, on the row of the greatest holder.
 -- grain: device x cell x holder x interval. key: device_id, cell, holder, from_ms. units: ms. invariants: L1
 -- inputs: part, extra, busy, estimated, tick_piece
@@ -63,7 +65,8 @@ SELECT s.device_id, s.cell, s.holder, s.from_ms, s.to_ms,
     s.mem_peak_bytes,
     CASE WHEN s.greatest = 1 THEN j.energy_mj END AS energy_mj,
     CASE s.basis_rank WHEN 1 THEN 'gpu' WHEN 2 THEN 'sm' WHEN 3 THEN 'sm+dram' WHEN 4 THEN 'sm+dram+tensor' END AS basis,
-    s.units
+    s.units,
+    CASE WHEN s.holder = 0 AND s.units < 72072000 THEN s.unallocated_ms ELSE 0 END AS stranded_ms
 FROM spread s
 LEFT JOIN estimated e ON e.device_id = s.device_id AND e.cell = s.cell AND e.holder = s.holder AND e.from_ms = s.from_ms
 LEFT JOIN energy j ON j.device_id = s.device_id AND j.cell = s.cell

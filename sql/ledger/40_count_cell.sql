@@ -1,13 +1,13 @@
 -- Holders of GPUs that nobody named, cut into cells.
 -- grain: holder x node x cell x interval. units: share units, epoch ms
--- inputs: holding
+-- inputs: held
 -- parameters: lo_ms BIGINT, hi_ms BIGINT
 -- output: count_cell
 WITH clipped AS (
     SELECT holder, cluster, coalesce(node, '') AS node, coalesce(model, '') AS model, start_ms, share_units,
         CASE WHEN from_ms > CAST($lo_ms AS BIGINT) THEN from_ms ELSE CAST($lo_ms AS BIGINT) END AS from_ms,
         CASE WHEN to_ms < CAST($hi_ms AS BIGINT) THEN to_ms ELSE CAST($hi_ms AS BIGINT) END AS to_ms
-    FROM holding
+    FROM held
     WHERE device_id IS NULL AND from_ms < CAST($hi_ms AS BIGINT) AND to_ms > CAST($lo_ms AS BIGINT)
 ),
 cut AS (

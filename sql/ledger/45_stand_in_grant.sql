@@ -1,13 +1,14 @@
 -- What unnamed holders get of their place's capacity: held = GPUs x overlap. Floored milliseconds that parts of cards leave
 -- over in a (place, cell) go to the largest remainders, ties by holder, from. In order of later start, id, each gets its
 -- time or what is left (what is not granted is `conflict_ms`). Where capacity is unknown everything is granted.
--- covered = floor(held x healthy / capacity). busy: what the run's processes ran on devices that nobody named for it.
+-- covered = floor(held x healthy / capacity). busy: what the run's processes ran, in the cell, on devices that it does not
+-- hold by name there.
 -- grain: place x cell x holder x interval. units: ms. invariants: L4
--- inputs: stand_in, capacity, busy, device_span, holding
+-- inputs: stand_in, capacity, busy, device_span, slot
 -- parameters: none
 -- output: stand_in_grant
 WITH named AS (
-    SELECT DISTINCT holder, device_id FROM holding WHERE device_id IS NOT NULL
+    SELECT DISTINCT holder, device_id, cell FROM slot WHERE holder > 0
 ),
 ran AS (
     -- process time of a run on devices that it does not hold by name, by node
@@ -15,7 +16,7 @@ ran AS (
         max(b.mem_peak_bytes) AS mem_peak_bytes
     FROM busy b
     JOIN (SELECT DISTINCT device_id, cluster, node FROM device_span) d ON d.device_id = b.device_id
-    LEFT JOIN named n ON n.holder = b.holder AND n.device_id = b.device_id
+    LEFT JOIN named n ON n.holder = b.holder AND n.device_id = b.device_id AND n.cell = b.cell
     WHERE b.holder > 0 AND n.holder IS NULL
     GROUP BY b.holder, b.cell, d.cluster, d.node
 ),

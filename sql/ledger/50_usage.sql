@@ -14,7 +14,7 @@ both AS (
     SELECT u.device_id AS unit_id, u.cell, u.holder, u.from_ms, u.to_ms, u.busy_ms, u.held_idle_ms,
         u.held_unmeasured_ms, u.unallocated_ms, u.unavailable_ms, u.unobserved_ms, u.covered_ms, u.effective_ms,
         u.held_zero_ms, u.over_share_ms, u.conflict_ms, u.estimated_ms, u.foreign_ms, u.mem_peak_bytes, u.energy_mj,
-        u.basis, false AS capacity_unknown
+        u.basis, false AS capacity_unknown, u.stranded_ms
     FROM usage_device u
     LEFT JOIN replaced r ON r.device_id = u.device_id AND r.cell = u.cell AND u.holder = 0
     WHERE r.device_id IS NULL
@@ -22,7 +22,7 @@ both AS (
     SELECT unit_id, cell, holder, from_ms, to_ms, busy_ms, held_idle_ms, held_unmeasured_ms, unallocated_ms,
         unavailable_ms, unobserved_ms, covered_ms,
         CASE WHEN covered_ms > 0 THEN busy_ms END, 0, over_share_ms, conflict_ms, 0, 0, mem_peak_bytes, NULL,
-        CASE WHEN covered_ms > 0 THEN 'gpu' END, capacity_unknown
+        CASE WHEN covered_ms > 0 THEN 'gpu' END, capacity_unknown, NULL
     FROM usage_stand_in
 )
 SELECT CAST(b.cell / 96 AS INT) AS day, b.unit_id, b.cell, b.holder, b.from_ms, b.to_ms, b.busy_ms, b.held_idle_ms,
@@ -31,7 +31,7 @@ SELECT CAST(b.cell / 96 AS INT) AS day, b.unit_id, b.cell, b.holder, b.from_ms, 
         ELSE b.effective_ms END AS effective_ms,
     b.held_zero_ms, b.over_share_ms, b.conflict_ms, b.estimated_ms, b.foreign_ms, b.mem_peak_bytes, b.energy_mj,
     CASE WHEN b.covered_ms = 0 AND a.ppm IS NOT NULL THEN 'gpu' ELSE b.basis END AS basis,
-    b.capacity_unknown
+    b.capacity_unknown, b.stranded_ms
 FROM both b
 LEFT JOIN average a ON a.allocation_id = b.holder AND a.place = 1
 ORDER BY day, unit_id, cell, holder, from_ms

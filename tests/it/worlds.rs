@@ -5,6 +5,7 @@
 
 mod cards;
 mod drive;
+mod live;
 mod make;
 mod reference;
 mod rng;
@@ -112,6 +113,7 @@ const MATTERS: &[(&str, fn(&Line) -> bool)] = &[
     ("capacity unknown", |l| l.capacity_unknown),
     ("an average", |l| l.capacity_unknown && l.effective.is_some()),
     ("a measured stand-in", |l| l.basis.as_deref() == Some("gpu") && l.zero == 0 && l.effective == Some(l.busy)),
+    ("a stranded part", |l| l.stranded.is_some_and(|s| s > 0)),
     ("all parts measured", |l| l.basis.as_deref() == Some("sm+dram+tensor")),
 ];
 
@@ -131,6 +133,7 @@ async fn compare(group: u64, seeds: &[u64], seen: &Mutex<BTreeSet<&'static str>>
         let ledger = oracle::ledger(&w.facts);
         let there = MATTERS.iter().filter(|(_, matters)| ledger.lines.iter().any(matters)).map(|(what, _)| *what);
         seen.lock().expect("a set").extend(there);
+        seen.lock().expect("a set").extend(&ledger.told);
         let found = differences(usage.get(&w.cluster).map_or(&[], Vec::as_slice), &ledger.lines);
         if !found.is_empty() {
             let shown = found.iter().take(12).cloned().collect::<Vec<_>>().join("\n");
@@ -177,8 +180,12 @@ fn worlds_sql_and_oracle_agree_on_every_row_and_every_charge() {
     let failures = failures.into_inner().expect("a list");
     assert!(failures.is_empty(), "{} worlds differ\n{}", failures.len(), failures.join("\n\n"));
     if seeds().len() as u64 >= SEEDS {
-        let missing: Vec<&str> =
-            MATTERS.iter().map(|m| m.0).filter(|m| !seen.lock().expect("a set").contains(m)).collect();
+        let missing: Vec<&str> = MATTERS
+            .iter()
+            .map(|m| m.0)
+            .chain(oracle::WAYS)
+            .filter(|m| !seen.lock().expect("a set").contains(m))
+            .collect();
         assert!(missing.is_empty(), "no world had {missing:?}");
     }
 }

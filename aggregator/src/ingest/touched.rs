@@ -6,7 +6,11 @@ use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use gpuledger_schema::table::Table;
+use gpuledger_schema::unit::DAY_MS;
 use gpuledger_schema::window::day_of;
+
+/// How far a claim reaches back to the start of its run (`sql/ledger/07_claim.sql`).
+const CLAIM_REACH_MS: i64 = 900_000;
 
 /// Days touched so far.
 #[derive(Debug, Default)]
@@ -26,6 +30,13 @@ fn ints(batch: &RecordBatch, name: &str) -> Vec<Option<i64>> {
     )
 }
 
+/// A column as text.
+fn texts(batch: &RecordBatch, name: &str) -> Vec<String> {
+    let column = batch.column_by_name(name).and_then(|c| cast(c, &DataType::Utf8).ok());
+    let text = column.as_ref().and_then(|c| c.as_string_opt::<i32>());
+    text.map(|t| (0..t.len()).map(|i| t.value(i).to_owned()).collect()).unwrap_or_default()
+}
+
 impl Touched {
     fn span(&mut self, from_ms: i64, to_ms: i64) {
         self.days.extend((day_of(from_ms) as i32)..=(day_of(to_ms.max(from_ms)) as i32));
@@ -42,7 +53,8 @@ impl Touched {
             "allocation" => self.runs(fresh, before),
             "allocation_device" | "job_average" => self.of_runs(fresh),
             "device" => self.open_ended(fresh, "first_seen_ms"),
-            "node_state" | "device_claim" => self.open_ended(fresh, "from_ms"),
+            "node_state" => self.open_ended(fresh, "from_ms"),
+            "device_claim" => self.claims(fresh, before),
             "sample" if !fresh.is_empty() => self.from(i32::MIN),
             "reading" => self.readings(fresh, before),
             _ => {}
@@ -55,17 +67,20 @@ impl Touched {
         self.days.extend(days.into_iter().flat_map(|d| (d as i32 - 1)..=(d as i32 + 1)));
     }
 
-    /// From the least old or new start to the greatest old or new end.
+    /// From the least old or new start to the greatest old or new end; an open run may last to a look that is in already.
     fn runs(&mut self, fresh: &[RecordBatch], before: &[RecordBatch]) {
         for batch in fresh {
             self.runs_seen.extend(ints(batch, "allocation_id").into_iter().flatten());
         }
         for batch in fresh.iter().chain(before) {
-            let columns = ["allocation_id", "start_ms", "end_ms", "as_of_ms"].map(|c| ints(batch, c));
+            let columns = ["allocation_id", "start_ms", "end_ms", "last_seen_ms"].map(|c| ints(batch, c));
             for i in 0..batch.num_rows() {
                 let (Some(id), Some(start)) = (columns[0][i], columns[1][i]) else { continue };
                 if self.runs_seen.contains(&id) {
-                    self.span(start, columns[2][i].or(columns[3][i]).unwrap_or(start));
+                    match columns[2][i].or(columns[3][i]) {
+                        Some(end) => self.span(start, end),
+                        None => self.from(day_of(start) as i32),
+                    }
                 }
             }
         }
@@ -79,34 +94,71 @@ impl Touched {
         }
     }
 
+    /// A claim counts from a little before its first look on; one that is only seen again changes what came after.
+    fn claims(&mut self, fresh: &[RecordBatch], before: &[RecordBatch]) {
+        const SAME: [&str; 5] = ["device_id", "instance_id", "hint_id", "share_units", "from_ms"];
+        let mut known: BTreeMap<i64, (i64, Option<i64>, [Option<i64>; 5])> = BTreeMap::new();
+        let rows = |batch: &RecordBatch| {
+            let [ids, as_of, to] = ["claim_id", "as_of_ms", "to_ms"].map(|c| ints(batch, c));
+            let same = SAME.map(|c| ints(batch, c));
+            let of = move |i: usize| (as_of[i].unwrap_or(i64::MIN), to[i], same.each_ref().map(|c| c[i]));
+            ids.into_iter().enumerate().filter_map(move |(i, id)| Some((id?, of(i)))).collect::<Vec<_>>()
+        };
+        for (id, row) in before.iter().flat_map(rows) {
+            let kept = known.entry(id).or_insert(row);
+            if row.0 > kept.0 {
+                *kept = row;
+            }
+        }
+        for (id, (_, to, same)) in fresh.iter().flat_map(rows) {
+            let first = same[4].unwrap_or(i64::MAX).saturating_sub(CLAIM_REACH_MS);
+            let changed = match known.get(&id) {
+                Some((seen, ended, before)) if *before == same => {
+                    [Some(*seen), *ended, to].into_iter().flatten().min().unwrap_or(first).max(first)
+                }
+                _ => first,
+            };
+            self.from(day_of(changed) as i32);
+        }
+    }
+
     fn open_ended(&mut self, fresh: &[RecordBatch], column: &str) {
         if let Some(first) = fresh.iter().flat_map(|b| ints(b, column)).flatten().min() {
             self.from(day_of(first) as i32);
         }
     }
 
-    /// An as-of that moves extends what is known from where it stood.
+    /// An as-of that moves extends what is known from where it stood: that of a cluster, and that of a scheduler's source.
     fn readings(&mut self, fresh: &[RecordBatch], before: &[RecordBatch]) {
         let mut stood: BTreeMap<String, i64> = BTreeMap::new();
-        let clusters = |b: &RecordBatch| -> Vec<String> {
-            let column = b.column_by_name("cluster").and_then(|c| cast(c, &DataType::Utf8).ok());
-            let text = column.as_ref().and_then(|c| c.as_string_opt::<i32>());
-            text.map(|t| (0..t.len()).map(|i| t.value(i).to_owned()).collect()).unwrap_or_default()
-        };
+        let mut looks: BTreeMap<String, BTreeSet<i64>> = BTreeMap::new();
         for batch in before {
-            for (cluster, to) in clusters(batch).into_iter().zip(ints(batch, "to_ms")) {
+            for (cluster, to) in texts(batch, "cluster").into_iter().zip(ints(batch, "to_ms")) {
                 let at = stood.entry(cluster).or_insert(i64::MIN);
                 *at = (*at).max(to.unwrap_or(i64::MIN));
             }
         }
+        for batch in before.iter().chain(fresh) {
+            for (source, to) in texts(batch, "source").into_iter().zip(ints(batch, "to_ms")) {
+                looks.entry(source).or_default().extend(to);
+            }
+        }
         for batch in fresh {
             let columns = ["from_ms", "to_ms"].map(|c| ints(batch, c));
-            for (i, cluster) in clusters(batch).into_iter().enumerate() {
+            let names = ["cluster", "source", "kind"].map(|c| texts(batch, c));
+            for i in 0..batch.num_rows() {
                 let (Some(from), Some(to)) = (columns[0][i], columns[1][i]) else { continue };
-                match stood.get(&cluster) {
+                match stood.get(&names[0][i]) {
                     Some(at) if *at >= to => {}
                     Some(at) => self.span(*at, to),
                     None => self.span(from, to),
+                }
+                if names[2][i] == "scheduler" {
+                    // from the look before it to the first one of a later day: its day's usual interval judges that hole
+                    let of = &looks[&names[1][i]];
+                    let before = of.range(..to).next_back().copied().unwrap_or(from);
+                    let after = of.range((day_of(to) + 1) * DAY_MS..).next().copied().unwrap_or(to);
+                    self.span(from.min(before), after);
                 }
             }
         }

@@ -45,7 +45,7 @@ pub use quarantine::QuarantineRow;
 pub use queue_minute::QueueMinuteRow;
 pub use reading::ReadingRow;
 pub use sample::SampleRow;
-pub use usage::{RUN, SESSION_DAY, UNIT, USAGE};
+pub use usage::{DEVICE_MISMATCH, REQUEST, RUN, SESSION_DAY, UNIT, USAGE};
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -218,7 +218,7 @@ pub fn observed() -> Vec<Table> {
 
 /// Every derived table.
 pub fn derived() -> Vec<Table> {
-    vec![USAGE, SESSION_DAY, DEVICE_CELL, RUN, UNIT]
+    vec![USAGE, SESSION_DAY, DEVICE_MISMATCH, DEVICE_CELL, RUN, REQUEST, UNIT]
 }
 
 /// A table by name, observed, derived or reference.

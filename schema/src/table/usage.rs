@@ -1,4 +1,4 @@
-//! `usage`, `run`, `unit`: what the ledger publishes.
+//! `usage`, `run`, `request`, `unit`, `session_day`, `device_mismatch`: what the ledger publishes.
 
 use arrow_schema::DataType;
 
@@ -68,6 +68,13 @@ pub const USAGE: Table = Table {
                 Unit::None,
                 "no device or inventory is known: capacity is what was held",
             ),
+            col(
+                "stranded_ms",
+                DataType::Int64,
+                true,
+                Unit::Ms,
+                "memo: unallocated part of a card of which somebody holds the rest; absent: a stand-in, no card is named",
+            ),
         ]
     },
 };
@@ -118,6 +125,134 @@ pub const RUN: Table = Table {
             int("time_limit_ms", Unit::Ms, "time limit"),
             text("nodes", "node list"),
             text("source", "what it was read from"),
+            text("array_job", "id of the array it is a task of"),
+            int("array_task", Unit::Count, "index in the array"),
+            text("het_leader", "raw id of the het job's leader, where it is a component"),
+            text("workload_name", "name of the workload that owns it"),
+            text("workload_uid", "UID of that workload"),
+            int("workload_replicas", Unit::Count, "replicas that workload asks for"),
+            text("priority_class", "priority class"),
+            int("priority", Unit::Count, "priority"),
+            text("pending_reason", "why it waited, in the scheduler's own word"),
+            text("reservation", "reservation"),
+            text("comment", "comment"),
+            col("preemptible", DataType::Boolean, true, Unit::None, "whether it may be preempted; absent: not said"),
+            int("last_checkpoint_ms", Unit::Instant, "last known checkpoint"),
+            int("suspended_ms", Unit::Ms, "time suspended (its GPUs stay held)"),
+            int(
+                "last_seen_ms",
+                Unit::Instant,
+                "the last look that showed it, where a later one did not and no end is told",
+            ),
+            text("end_reason", "why it ended or left its node, in the source's own word"),
+            int("image_pull_ms", Unit::Instant, "when pulling its images began"),
+            int("image_ready_ms", Unit::Instant, "when its images were there"),
+            int(
+                "container_start_ms",
+                Unit::Instant,
+                "when its first container that holds a GPU (or its batch step) started",
+            ),
+            text("req_model", "GPU model asked for"),
+            int("req_nodes", Unit::Count, "nodes asked for"),
+            int("req_cpus", Unit::Count, "CPUs asked for"),
+            int("limit_cpus_milli", Unit::Count, "CPU limit in thousandths of a CPU; absent: none"),
+            int("limit_mem_bytes", Unit::Bytes, "host memory limit; absent: none"),
+            text("sluid", "Slurm's id of the run"),
+            text("original_sluid", "Slurm's id of the first run of the job"),
+        ]
+    },
+};
+
+/// What was asked for, whether it has started or not: one row a request record, by the newest reading of it.
+pub const REQUEST: Table = Table {
+    name: "request",
+    grain: "request record",
+    key: &["job_id"],
+    by_day: false,
+    columns: || {
+        let id = |n, m| col(n, DataType::Int64, false, Unit::Id, m);
+        let text = |n, m| col(n, DataType::Utf8, true, Unit::None, m);
+        let int = |n, u, m| col(n, DataType::Int64, true, u, m);
+        vec![
+            id("job_id", "the request record"),
+            id("job_key", "job: the first request record of the chain of runs"),
+            col("cluster", DataType::Utf8, false, Unit::None, "cluster"),
+            col("job_raw", DataType::Utf8, false, Unit::None, "raw job id, or pod UID"),
+            col("state", DataType::Utf8, false, Unit::None, "state of the request by its newest reading"),
+            col("waiting", DataType::Boolean, false, Unit::None, "whether it still waits at the end of what is known"),
+            col(
+                "tasks",
+                DataType::Int64,
+                false,
+                Unit::Count,
+                "tasks that it stands for (a pending array is one record)",
+            ),
+            col("submit_ms", DataType::Int64, false, Unit::Instant, "submit instant of this record"),
+            int("eligible_ms", Unit::Instant, "when it could have started; absent: not said"),
+            int("start_ms", Unit::Instant, "start of its first run; absent: none is known"),
+            col(
+                "waited_to_ms",
+                DataType::Int64,
+                false,
+                Unit::Instant,
+                "until when it is known to have waited: its first start, else the newest look that shows it pending, else \
+                 the reading that says it no longer waits",
+            ),
+            text("user", "user"),
+            text("account", "account or namespace"),
+            text("queue", "queue"),
+            text("qos", "quality of service"),
+            text("name", "job name"),
+            text("labels", "labels"),
+            text("workload_kind", "kind of workload"),
+            text("workload_name", "name of that workload"),
+            text("array_job", "id of the array it is (a task of)"),
+            text("het_leader", "raw id of the het job's leader, where it is a component"),
+            int("req_gpu_units", Unit::Count, "GPUs that one task asks for, in share units; absent: not said"),
+            text("req_model", "GPU model asked for"),
+            int("req_nodes", Unit::Count, "nodes asked for"),
+            int("req_cpus", Unit::Count, "CPUs asked for"),
+            int("req_mem_bytes", Unit::Bytes, "host memory asked for"),
+            int("req_gpu_mem_bytes", Unit::Bytes, "GPU memory asked for"),
+            int("time_limit_ms", Unit::Ms, "time limit"),
+            int("priority", Unit::Count, "priority"),
+            text("priority_class", "priority class"),
+            text("reservation", "reservation"),
+            text("pending_reason", "why it waits or waited, in the scheduler's own word"),
+            col("source", DataType::Utf8, false, Unit::None, "what it was read from"),
+            col("as_of_ms", DataType::Int64, false, Unit::Instant, "as-of of that reading"),
+        ]
+    },
+};
+
+/// Where a scheduler's record of a run's devices and the cgroups of its processes disagree.
+pub const DEVICE_MISMATCH: Table = Table {
+    name: "device_mismatch",
+    grain: "day x run x device by evidence",
+    key: &["day", "holder", "device_id"],
+    by_day: true,
+    columns: || {
+        let id = |n, m| col(n, DataType::Int64, false, Unit::Id, m);
+        vec![
+            col("day", DataType::Int32, false, Unit::Day, "UTC day (partition)"),
+            id("holder", "allocation"),
+            col("cluster", DataType::Utf8, false, Unit::None, "cluster"),
+            col("node", DataType::Utf8, false, Unit::None, "node"),
+            col(
+                "record_device_id",
+                DataType::Int64,
+                true,
+                Unit::Id,
+                "a device that its record names and none of its processes used that day; absent: there is none left",
+            ),
+            id("device_id", "the device on which its processes ran, by their cgroup"),
+            col(
+                "first_tick_ms",
+                DataType::Int64,
+                false,
+                Unit::Instant,
+                "start of the first tick of the day that shows it",
+            ),
         ]
     },
 };

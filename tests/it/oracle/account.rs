@@ -97,6 +97,7 @@ fn cell_lines(cell: &CardCell) -> Vec<Line> {
             energy: if Some(i) == greatest { cell.energy } else { None },
             basis: p.basis.map(basis),
             capacity_unknown: false,
+            stranded: Some(if !held && p.units < CARD_UNITS { c[2] } else { 0 }),
         });
         if Some(i) == greatest {
             let covered: i64 = (0..whole.len()).filter(|k| cell.parts[*k].holder < 0).map(|k| whole[k][0]).sum();

@@ -7,6 +7,7 @@ use gpuledger_schema::window::cell_of;
 
 use super::Facts;
 use super::holding::Holdings;
+use super::node::State;
 use super::tick::{Tick, Version, failed};
 
 /// A dated fact about a card; each has a bit.
@@ -62,18 +63,14 @@ fn facts_of(
     versions: &[Version],
     ticks: &[Tick],
     holdings: &Holdings,
+    states: &[State],
 ) -> Vec<(Fact, i64, i64)> {
     let mut out = Vec::new();
     for v in versions.iter().filter(|v| v.device == device) {
         out.push((Fact::Known, v.from, v.to));
-        for s in facts.node_state.iter().filter(|s| s.cluster == v.cluster && s.node == v.node) {
-            let newer = facts.node_state.iter().any(|o| {
-                (&o.cluster, &o.node, o.from_ms) == (&s.cluster, &s.node, s.from_ms) && o.as_of_ms > s.as_of_ms
-            });
-            if !newer {
-                let fact = if s.state == "up" { Fact::Up } else { Fact::Down };
-                out.push((fact, s.from_ms.max(v.from), s.to_ms.unwrap_or(v.to).min(v.to)));
-            }
+        for s in states.iter().filter(|s| s.cluster == v.cluster && s.node == v.node) {
+            let fact = if s.up { Fact::Up } else { Fact::Down };
+            out.push((fact, s.from.max(v.from), s.to.min(v.to)));
         }
     }
     for n in holdings.named.iter().filter(|n| n.device == device) {
@@ -91,7 +88,7 @@ fn facts_of(
         }
     }
     out.retain(|(_, from, to)| from < to);
-    assert!(out.len() <= 64, "too many facts about one card for a world");
+    assert!(out.len() <= 128, "too many facts about one card for a world");
     out
 }
 
@@ -220,8 +217,9 @@ pub(super) fn cells(
     versions: &[Version],
     ticks: &[Tick],
     holdings: &Holdings,
+    states: &[State],
 ) -> Vec<CardCell> {
-    let dated = facts_of(facts, device, versions, ticks, holdings);
+    let dated = facts_of(facts, device, versions, ticks, holdings, states);
     let mine: Vec<&Version> = versions.iter().filter(|v| v.device == device).collect();
     let (Some(first), Some(last)) = (mine.iter().map(|v| v.from).min(), mine.iter().map(|v| v.to).max()) else {
         return Vec::new();
@@ -245,7 +243,7 @@ pub(super) fn cells(
 /// The milliseconds of one cell.
 struct Sheet {
     base: i64,
-    dated: Vec<u64>,
+    dated: Vec<u128>,
     failed: Vec<bool>,
     tick: Vec<u32>,
 }
@@ -325,7 +323,7 @@ impl Sheet {
     /// where the card was not known.
     fn ran(&self, dated: &[(Fact, i64, i64)], ticks: &[Tick]) -> (BTreeMap<i64, (i64, Option<i64>)>, Option<i64>) {
         let known = dated.iter().enumerate().filter(|(_, (f, _, _))| matches!(f, Fact::Known));
-        let known: u64 = known.map(|(bit, _)| 1 << bit).sum();
+        let known: u128 = known.map(|(bit, _)| 1 << bit).sum();
         let mut pieces: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
         for (i, t) in self.tick.iter().enumerate().filter(|(i, t)| **t != NONE && self.dated[*i] & known != 0) {
             let ms = self.base + i as i64;

@@ -5,8 +5,11 @@
 
 mod account;
 mod card;
+mod found;
 mod holding;
+mod index;
 mod money;
+mod node;
 mod split;
 mod stand_in;
 mod tick;
@@ -18,8 +21,8 @@ use gpuledger_schema::table::reference::{
     InventoryRow, OwnerRow, PoolRow, RateRow, TaskTypeRuleRow, TaskWeightRow, TierRow,
 };
 use gpuledger_schema::table::{
-    AllocationDeviceRow, AllocationRow, DeviceMinuteRow, DeviceRow, JobAverageRow, JobRow, NodeStateRow,
-    ProcessMinuteRow, ReadingRow,
+    AllocationDeviceRow, AllocationRow, DeviceClaimRow, DeviceMinuteRow, DeviceRow, JobAverageRow, JobRow,
+    NodeStateRow, ProcessMinuteRow, ReadingRow,
 };
 
 pub(crate) use money::{Amount, charges};
@@ -34,6 +37,7 @@ pub(crate) struct Facts {
     pub(crate) job: Vec<JobRow>,
     pub(crate) allocation: Vec<AllocationRow>,
     pub(crate) allocation_device: Vec<AllocationDeviceRow>,
+    pub(crate) device_claim: Vec<DeviceClaimRow>,
     pub(crate) job_average: Vec<JobAverageRow>,
     pub(crate) node_state: Vec<NodeStateRow>,
     pub(crate) reading: Vec<ReadingRow>,
@@ -71,11 +75,17 @@ pub(crate) struct Line {
     pub(crate) energy: Option<i64>,
     pub(crate) basis: Option<String>,
     pub(crate) capacity_unknown: bool,
+    pub(crate) stranded: Option<i64>,
 }
+
+/// Ways in which a device can be named, of which a set of worlds should have each.
+pub(crate) const WAYS: [&str; 4] = ["a record", "a claim", "an index", "processes"];
 
 /// The whole ledger.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ledger {
+    /// By what devices were named.
+    pub(crate) told: BTreeSet<&'static str>,
     pub(crate) lines: Vec<Line>,
     pub(crate) who: BTreeMap<i64, Who>,
     pub(crate) units: BTreeMap<i64, Unit>,
@@ -95,20 +105,26 @@ fn as_of(facts: &Facts) -> BTreeMap<String, i64> {
 pub(crate) fn ledger(facts: &Facts) -> Ledger {
     let as_of = as_of(facts);
     let runs = holding::runs(facts);
-    let holdings = holding::holdings(facts, &runs, &as_of);
     let versions = tick::versions(facts, &as_of);
+    let states = node::states(facts, &as_of);
+    let told = holding::holdings(facts, &runs, &as_of, &versions);
     let devices: BTreeSet<i64> = versions.iter().map(|v| v.device).collect();
+    let ticks: BTreeMap<i64, Vec<tick::Tick>> =
+        devices.iter().map(|d| (*d, tick::ticks(facts, *d, &versions, &runs))).collect();
+    let mut ways = told.ways.clone();
+    let recorded = told.named.len();
+    let holdings = found::holdings(facts, told, &ticks, &versions);
+    ways.extend((holdings.named.len() > recorded).then_some("processes"));
     let mut cards = Vec::new();
     for device in devices {
-        let ticks = tick::ticks(facts, device, &versions, &runs);
-        cards.extend(card::cells(facts, device, &versions, &ticks, &holdings));
+        cards.extend(card::cells(facts, device, &versions, &ticks[&device], &holdings, &states));
     }
-    let stands = stand_in::stand_ins(facts, &as_of, &versions, &holdings, &cards);
+    let stands = stand_in::stand_ins(facts, &as_of, &versions, &holdings, &cards, &states);
     let mut lines = account::lines(&cards, &stands.replaced);
     lines.extend(stands.lines);
     account::averages(facts, &mut lines);
     lines.sort();
     let who = who::who(facts, &runs, &versions, &lines);
     let units = who::units(&versions, &stands.units);
-    Ledger { lines, who, units }
+    Ledger { told: ways, lines, who, units }
 }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpuledger_schema::id::id63;
-use gpuledger_schema::table::NodeStateRow;
 use gpuledger_schema::table::reference::InventoryRow;
 use gpuledger_schema::unit::{CARD_UNITS, CELL_MS};
 use gpuledger_schema::window::cell_of;
@@ -11,6 +10,7 @@ use gpuledger_schema::window::cell_of;
 use super::account::settle;
 use super::card::CardCell;
 use super::holding::{Holdings, Unnamed};
+use super::node::State;
 use super::split::telescope;
 use super::tick::Version;
 use super::{Facts, Line};
@@ -58,7 +58,7 @@ impl Capacity {
 struct Cluster<'a> {
     name: &'a str,
     versions: Vec<&'a Version>,
-    states: Vec<(&'a NodeStateRow, i64)>,
+    states: Vec<&'a State>,
     inventory: Vec<(&'a InventoryRow, i64)>,
     holdings: &'a Holdings,
     cards: Vec<&'a CardCell>,
@@ -70,24 +70,15 @@ pub(super) fn stand_ins(
     versions: &[Version],
     holdings: &Holdings,
     cards: &[CardCell],
+    states: &[State],
 ) -> Stands {
     let mut out = Stands::default();
     for (name, known_to) in as_of {
         let end = |to: Option<i64>| to.unwrap_or(*known_to).min(*known_to);
-        let newest = |s: &&NodeStateRow| {
-            let same = |o: &&NodeStateRow| (&o.cluster, &o.node, o.from_ms) == (&s.cluster, &s.node, s.from_ms);
-            facts.node_state.iter().filter(same).all(|o| o.as_of_ms <= s.as_of_ms)
-        };
         let cluster = Cluster {
             name,
             versions: versions.iter().filter(|v| v.cluster == *name).collect(),
-            states: facts
-                .node_state
-                .iter()
-                .filter(|s| s.cluster == *name)
-                .filter(newest)
-                .map(|s| (s, end(s.to_ms)))
-                .collect(),
+            states: states.iter().filter(|s| s.cluster == *name).collect(),
             inventory: facts
                 .inventory
                 .iter()
@@ -183,7 +174,7 @@ impl Cluster<'_> {
         for node in &nodes {
             let stands_for =
                 |v: &Version| if nodes.contains(v.node.as_str()) { v.node == *node } else { node.is_empty() };
-            let mut now = (u64::MAX, 0, 0, 0);
+            let mut now = (u128::MAX, 0, 0, 0);
             for ms in base..base + CELL_MS {
                 let bits = self.bits(ms, node);
                 if bits != now.0 {
@@ -203,17 +194,17 @@ impl Cluster<'_> {
     }
 
     /// Which dated facts hold at a millisecond.
-    fn bits(&self, ms: i64, node: &str) -> u64 {
+    fn bits(&self, ms: i64, node: &str) -> u128 {
         let mut bits = 0;
-        let mut bit = |holds: bool| bits = bits << 1 | u64::from(holds);
+        let mut bit = |holds: bool| bits = bits << 1 | u128::from(holds);
         for (i, to) in &self.inventory {
             bit(i.node.as_deref().unwrap_or_default() == node && i.from_ms <= ms && ms < *to);
         }
         for v in &self.versions {
             bit(v.from <= ms && ms < v.to);
         }
-        for (s, to) in &self.states {
-            bit(s.node == node && s.from_ms <= ms && ms < *to);
+        for s in &self.states {
+            bit(s.node == node && s.from <= ms && ms < s.to);
         }
         bits
     }
@@ -228,12 +219,8 @@ impl Cluster<'_> {
             .map(|(i, _)| *i)
             .collect();
         rows.sort_by(|a, b| (&a.model, a.from_ms).cmp(&(&b.model, b.from_ms)));
-        let states: Vec<bool> = self
-            .states
-            .iter()
-            .filter(|(s, to)| s.node == node && s.from_ms <= ms && ms < *to)
-            .map(|(s, _)| s.state == "up")
-            .collect();
+        let states: Vec<bool> =
+            self.states.iter().filter(|s| s.node == node && s.from <= ms && ms < s.to).map(|s| s.up).collect();
         let mut sums = (0, 0, 0);
         for row in rows {
             let left = row.gpus - seen.min(row.gpus);
@@ -255,11 +242,13 @@ impl Cluster<'_> {
         sums
     }
 
-    /// What a run's processes ran on cards that it does not hold by name.
+    /// What a run's processes ran in the cell on cards that it does not hold by name there.
     fn ran(&self, holder: i64, node: &str, cards: &[&&CardCell]) -> (i64, Option<i64>) {
         let mut sum = (0, None);
         for c in cards.iter().filter(|c| node.is_empty() || c.at.iter().any(|at| at.1 == node)) {
-            let named = self.holdings.named.iter().any(|n| n.holder == holder && n.device == c.device);
+            let (a, b) = (c.cell * CELL_MS, (c.cell + 1) * CELL_MS);
+            let mut names = self.holdings.named.iter().filter(|n| n.holder == holder && n.device == c.device);
+            let named = names.any(|n| n.from < b && n.to > a);
             if let Some((busy, mem)) = c.ran.get(&holder).filter(|_| !named) {
                 sum = (sum.0 + busy, sum.1.max(*mem));
             }

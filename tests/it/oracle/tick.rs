@@ -6,7 +6,7 @@ use gpuledger_schema::table::{DeviceMinuteRow, ProcessMinuteRow};
 use gpuledger_schema::unit::{DAY_MS, PPM};
 
 use super::Facts;
-use super::holding::Run;
+use super::holding::{Hinted, Run};
 
 /// A card in one version of its facts, as long as it was known.
 #[derive(Debug, Clone)]
@@ -18,6 +18,8 @@ pub(super) struct Version {
     pub(super) memory: Option<i64>,
     pub(super) queue: Option<String>,
     pub(super) interconnect: Option<String>,
+    pub(super) minor: Option<i64>,
+    pub(super) pci: Option<String>,
     pub(super) bare: bool,
     pub(super) from: i64,
     pub(super) to: i64,
@@ -40,6 +42,8 @@ pub(super) fn versions(facts: &Facts, as_of: &BTreeMap<String, i64>) -> Vec<Vers
                 memory: d.memory_bytes,
                 queue: d.queue.clone(),
                 interconnect: d.interconnect.clone(),
+                minor: d.minor,
+                pci: d.pci.clone(),
                 bare: d.scheduler == "none",
                 from: d.first_seen_ms,
                 to,
@@ -58,6 +62,8 @@ pub(super) struct Did {
     pub(super) composite: Option<i64>,
     pub(super) basis: usize,
     pub(super) mem: Option<i64>,
+    /// On which instance (0: the card itself) it was seen, and by what evidence.
+    pub(super) seen: Vec<(i64, String)>,
 }
 
 /// A tick, placed.
@@ -91,8 +97,8 @@ fn offset(facts: &Facts, row: &DeviceMinuteRow) -> i64 {
 
 /// Whose a process row is.
 fn owner(row: &ProcessMinuteRow, start: i64, dur: i64, bare: bool, runs: &BTreeMap<i64, Run>) -> i64 {
-    let touched =
-        runs.values().filter(|r| r.row.hint_id == row.hint_id && (start..start + dur).any_overlap(r.start, r.end));
+    let hinted = |r: &&Run| r.hinted(row.hint_id) != Hinted::No;
+    let touched = runs.values().filter(hinted).filter(|r| (start..start + dur).any_overlap(r.start, r.end));
     match touched.min_by_key(|r| r.start) {
         Some(run) => run.row.allocation_id,
         None if bare => row.hint_id,
@@ -157,10 +163,11 @@ fn one(facts: &Facts, start: i64, m: &DeviceMinuteRow, versions: &[Version], run
         let holder = owner(p, start, m.dur_ms, bare, runs);
         let task = runs.get(&holder).map_or("unknown", |r| r.task_type.as_str());
         let (part, basis) = composite(facts, p, task, start, m.dur_ms);
-        let d = did.entry(holder).or_insert(Did { busy: Some(0), composite: None, basis, mem: None });
+        let d = did.entry(holder).or_insert(Did { busy: Some(0), composite: None, basis, mem: None, seen: Vec::new() });
         d.busy = d.busy.zip(p.busy_ms).map(|(a, b)| a + b);
         d.composite = part.map_or(d.composite, |c| Some(PPM.min(d.composite.unwrap_or(0) + c)));
         d.basis = basis.min(d.basis);
+        d.seen.push((p.instance_id.unwrap_or(0), p.evidence.clone()));
         d.mem = p.mem_peak_bytes.map_or(d.mem, |b| Some(d.mem.unwrap_or(0) + b));
     }
     let instances = facts.device.iter().filter(|d| d.parent_id == Some(m.device_id)).map(|d| d.device_id);

@@ -225,7 +225,7 @@ fn process(
         tick_ms: d.tick_ms,
         hint_id: hint,
         hint: String::new(),
-        evidence: "cgroup".to_owned(),
+        evidence: m.rng.pick(&["cgroup", "cgroup", "cgroup", "kubelet", "environ", "session"]).to_owned(),
         pid,
         start_ticks: 1,
         user: user.to_owned(),

@@ -28,6 +28,8 @@ pub(super) struct Site {
 
 impl Site {
     pub(super) fn new() -> Self {
+        let sql = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../sql");
+        gpuledger_aggregator::statement::read_from(&sql).expect("statements");
         let folder = tempfile::tempdir().expect("a folder");
         let at = folder.path().join("lake");
         let lake = Lake::open(at.to_str().expect("utf-8"), true).expect("a lake");
@@ -93,6 +95,7 @@ pub(super) fn segments(facts: &Facts, writer: &str, rng: &mut Rng, chunk: i64) -
     push(&mut out, writer, &facts.job, rng, chunk);
     push(&mut out, writer, &facts.allocation, rng, chunk);
     push(&mut out, writer, &facts.allocation_device, rng, chunk);
+    push(&mut out, writer, &facts.device_claim, rng, chunk);
     push(&mut out, writer, &facts.job_average, rng, chunk);
     push(&mut out, writer, &facts.node_state, rng, chunk);
     push(&mut out, writer, &facts.reading, rng, chunk);
@@ -110,6 +113,8 @@ pub(super) fn segments(facts: &Facts, writer: &str, rng: &mut Rng, chunk: i64) -
 /// What is first known on a UTC day: ticks of it, runs that start in it; everything else with its own start.
 pub(super) fn of_day(all: &Facts, day: i64) -> Facts {
     let on = |ms: i64| day_of(ms) == day;
+    // a live source's rows come when they are written, everything else with the time that it is about
+    let live = |source: &str| source.starts_with("slurm:");
     let started: Vec<i64> = all.allocation.iter().filter(|a| on(a.start_ms)).map(|a| a.allocation_id).collect();
     let asked: Vec<i64> = all.allocation.iter().filter(|a| on(a.start_ms)).map(|a| a.job_id).collect();
     let mut out = all.clone();
@@ -117,10 +122,11 @@ pub(super) fn of_day(all: &Facts, day: i64) -> Facts {
     out.device_minute.retain(|m| i64::from(m.day) == day);
     out.process_minute.retain(|m| i64::from(m.day) == day);
     out.job.retain(|j| asked.contains(&j.job_id));
-    out.allocation.retain(|a| on(a.start_ms));
+    out.allocation.retain(|a| on(if live(&a.source) { a.as_of_ms } else { a.start_ms }));
     out.allocation_device.retain(|h| started.contains(&h.allocation_id));
     out.job_average.retain(|a| started.contains(&a.allocation_id));
-    out.node_state.retain(|s| on(s.from_ms));
+    out.device_claim.retain(|c| on(c.as_of_ms));
+    out.node_state.retain(|s| on(if live(&s.source) { s.as_of_ms } else { s.from_ms }));
     out.reading.retain(|r| on(r.to_ms));
     out
 }
@@ -146,7 +152,8 @@ pub(super) async fn rows(engine: &Engine, sql: &str) -> Vec<Vec<Option<String>>>
 pub(super) async fn usage(engine: &Engine) -> BTreeMap<String, Vec<Line>> {
     let sql = "SELECT t.cluster, u.unit_id, u.cell, u.holder, u.from_ms, u.to_ms, busy_ms, held_idle_ms, \
         held_unmeasured_ms, unallocated_ms, unavailable_ms, unobserved_ms, covered_ms, effective_ms, held_zero_ms, \
-        over_share_ms, conflict_ms, estimated_ms, foreign_ms, mem_peak_bytes, energy_mj, basis, capacity_unknown \
+        over_share_ms, conflict_ms, estimated_ms, foreign_ms, mem_peak_bytes, energy_mj, basis, capacity_unknown, \
+        stranded_ms \
         FROM usage u LEFT JOIN unit t ON t.unit_id = u.unit_id";
     let mut out: BTreeMap<String, Vec<Line>> = BTreeMap::new();
     for row in rows(engine, sql).await {
@@ -176,6 +183,7 @@ pub(super) async fn usage(engine: &Engine) -> BTreeMap<String, Vec<Line>> {
             energy: n(20),
             basis: row[21].clone(),
             capacity_unknown: row[22].as_deref() == Some("true"),
+            stranded: n(23),
         });
     }
     for lines in out.values_mut() {

@@ -6,7 +6,7 @@ use gpuledger_schema::unit::DAY_MS;
 
 use super::rng::Rng;
 use super::runs::RunSpec;
-use super::{cards, runs};
+use super::{cards, live, runs};
 use crate::oracle::Facts;
 
 pub(super) const MINUTE: i64 = 60_000;
@@ -20,6 +20,8 @@ pub(super) enum Flavor {
     Bare,
     /// A scheduler says how many, not which.
     Counted,
+    /// A scheduler is looked at live: it gives indices or counts, and the node what it knows.
+    Live,
 }
 
 /// A node with its cards.
@@ -57,6 +59,7 @@ pub(super) struct Maker {
     pub(super) scale: i64,
     pub(super) facts: Facts,
     pub(super) runs: Vec<RunSpec>,
+    pub(super) looks: Vec<live::Look>,
     pub(super) inventory: Vec<String>,
 }
 
@@ -72,15 +75,31 @@ pub(crate) fn scaled(seed: u64, midnight: i64, scale: i64) -> World {
     let as_of = midnight + rng.range(15 * MINUTE, 50 * MINUTE) * scale;
     let cluster = format!("w{seed:04}");
     let facts = Facts::default();
-    let mut m =
-        Maker { rng, scale, cluster: cluster.clone(), from, as_of, facts, runs: Vec::new(), inventory: Vec::new() };
+    let mut m = Maker {
+        rng,
+        scale,
+        cluster: cluster.clone(),
+        from,
+        as_of,
+        facts,
+        runs: Vec::new(),
+        looks: Vec::new(),
+        inventory: Vec::new(),
+    };
+    m.looks = live::looks(&mut m);
     let count = m.rng.range(1, 3);
     for n in 1..=count {
-        let flavor = m.rng.pick(&[Flavor::Named, Flavor::Named, Flavor::Bare, Flavor::Counted]);
+        let flavor = m.rng.pick(&[Flavor::Named, Flavor::Live, Flavor::Live, Flavor::Bare, Flavor::Counted]);
         let node = m.node(&format!("n{n}"), flavor);
-        runs::of_node(&mut m, &node);
+        match flavor {
+            Flavor::Live => live::runs(&mut m, &node),
+            _ => runs::of_node(&mut m, &node),
+        }
         cards::minutes(&mut m, &node);
-        m.states(&node.name);
+        match flavor {
+            Flavor::Live => live::states(&mut m, &node.name),
+            _ => m.states(&node.name),
+        }
     }
     m.nameless();
     m.readings();
@@ -94,13 +113,24 @@ impl Maker {
     fn node(&mut self, name: &str, flavor: Flavor) -> Node {
         let model = self.rng.pick(&["H200", "A100"]);
         let mut cards = Vec::new();
-        for gpu in 0..self.rng.range(1, 3) {
+        let most = if flavor == Flavor::Live { 4 } else { 3 };
+        for gpu in 0..self.rng.range(1, most) {
             let uuid = format!("GPU-{}-{name}-{gpu}", self.cluster);
             let late = if self.rng.chance(15) { self.rng.range(0, 25 * MINUTE) } else { 0 };
-            let row = self.card(&uuid, name, model, flavor, self.from + late);
+            let mut row = self.card(&uuid, name, model, flavor, self.from + late);
+            if flavor == Flavor::Live {
+                row.minor = Some(if self.rng.chance(4) { 0 } else { gpu });
+                row.pci = self.rng.maybe(96, 0, 1).map(|_| format!("00000000:{:02X}:00.0", 0x80 - 0x15 * gpu));
+            }
             let mut card = Card { id: row.device_id, first_seen: row.first_seen_ms, instances: Vec::new() };
             if flavor == Flavor::Named && self.rng.chance(25) {
-                card.instances = self.instances(&row);
+                card.instances = self.instances(&row, None);
+            }
+            if flavor == Flavor::Live && self.rng.chance(12) {
+                // cut into instances while runs are on it, and at times made whole again
+                let from = self.rng.range(self.from, self.as_of);
+                let to = self.rng.maybe(40, from + 1, self.as_of);
+                card.instances = self.instances(&row, Some((from, to)));
             }
             self.versions(&row, flavor);
             cards.push(card);
@@ -132,7 +162,8 @@ impl Maker {
         }
     }
 
-    fn instances(&mut self, card: &DeviceRow) -> Vec<i64> {
+    fn instances(&mut self, card: &DeviceRow, at: Option<(i64, Option<i64>)>) -> Vec<i64> {
+        let (first_seen_ms, retired_ms) = at.unwrap_or((card.first_seen_ms, None));
         let mut out = Vec::new();
         for n in 0..2 {
             let uuid = format!("MIG-{}-{n}", card.uuid);
@@ -141,6 +172,8 @@ impl Maker {
                 parent_id: Some(card.device_id),
                 uuid,
                 compute_slices: Some(1),
+                first_seen_ms,
+                retired_ms,
                 ..card.clone()
             };
             out.push(row.device_id);

@@ -20,7 +20,7 @@ pub(super) struct RunSpec {
     /// Cards on which it has processes.
     pub(super) on: Vec<i64>,
     pub(super) instances: Vec<i64>,
-    as_of: i64,
+    pub(super) as_of: i64,
 }
 
 impl RunSpec {
@@ -34,7 +34,7 @@ pub(super) fn of_node(m: &mut Maker, node: &Node) {
     let count = match node.flavor {
         Flavor::Named => m.rng.range(2, 9),
         Flavor::Counted => m.rng.range(1, 5),
-        Flavor::Bare => 0,
+        Flavor::Bare | Flavor::Live => 0,
     };
     for i in 0..count {
         let raw = format!("{}{i}", &node.name[1..]);
@@ -213,7 +213,7 @@ impl Maker {
         run
     }
 
-    fn request(&mut self, run: &RunSpec, submit_ms: i64, gpus: i64) {
+    pub(super) fn request(&mut self, run: &RunSpec, submit_ms: i64, gpus: i64) {
         let text = |s: &str| Some(s.to_owned()).filter(|s| !s.is_empty());
         let user = self.rng.pick(&["ann", "bob", "eve"]);
         let account = self.rng.pick(&["physics", "physics", "bio", "atlas", ""]);
@@ -260,7 +260,7 @@ impl Maker {
         });
     }
 
-    fn reading(&mut self, run: &RunSpec, submit_ms: i64, gpus: i64) -> AllocationRow {
+    pub(super) fn reading(&mut self, run: &RunSpec, submit_ms: i64, gpus: i64) -> AllocationRow {
         let state = match run.end {
             None => "RUNNING",
             Some(_) => self.rng.pick(&["COMPLETED", "REQUEUED", "PREEMPTED", "FAILED"]),

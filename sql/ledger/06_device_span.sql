@@ -23,6 +23,7 @@ first_sample AS (
 ),
 span AS (
     SELECT v.device_id, v.cluster, v.node, v.model, v.memory_bytes, v.queue, v.interconnect, v.uuid, v.scheduler,
+        v.minor, v.pci,
         v.first_seen_ms AS from_ms,
         -- the earliest of: retired, next version, as-of
         CASE
@@ -34,7 +35,8 @@ span AS (
     FROM version v
     JOIN as_of a ON a.cluster = v.cluster
     UNION ALL
-    SELECT n.id, n.a, n.b, NULL, NULL, NULL, NULL, n.b || '/gpu' || n.c, 'none', f.from_ms, a.as_of_ms
+    SELECT n.id, n.a, n.b, NULL, NULL, NULL, NULL, n.b || '/gpu' || n.c, 'none', NULL, NULL,
+        f.from_ms, a.as_of_ms
     FROM name n
     JOIN first_sample f ON f.cluster = n.a AND f.node = n.b
     JOIN as_of a ON a.cluster = n.a
