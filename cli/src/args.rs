@@ -238,6 +238,28 @@ pub(crate) enum Report {
     /// Asked for against used, priced, greatest first
     #[command(after_help = "Example:\n  gpuledger report gaps --month 2026-10 --zone UTC --by team --top 5")]
     Gaps(Gaps),
+    /// How much of the fleet is allocated, busy and effective, what waits, fails and is lost
+    #[command(
+        after_help = "Examples:\n  gpuledger report fleet --month 2026-10 --zone UTC --by pool\n  gpuledger report fleet --month 2026-10 --zone UTC --by team --split week"
+    )]
+    Fleet(Fleet),
+    /// Free cards that cannot be used as they lie: six kinds, with the requests that each blocks
+    #[command(after_help = "Example:\n  gpuledger report fragmentation --month 2026-10 --zone UTC")]
+    Fragmentation(Asked),
+    /// Quota used, borrowed, lent and unmet by team and pool
+    #[command(after_help = "Example:\n  gpuledger report quota --month 2026-10 --zone UTC")]
+    Quota(Quota),
+    /// GPUs registered, seen by the driver and offered by the scheduler, differences first
+    #[command(after_help = "Example:\n  gpuledger report assets --zone UTC --at 2026-10-31")]
+    Assets(Assets),
+    /// What each card did over a week
+    #[command(
+        after_help = "Examples:\n  gpuledger report census --zone UTC\n  gpuledger report census --from 2026-10-05 --to 2026-10-12 --zone UTC --hours"
+    )]
+    Census(Census),
+    /// The period in words: six trends, whether to grow or shrink, what would save most
+    #[command(after_help = "Example:\n  gpuledger report health --period month --month 2026-10 --zone UTC")]
+    Health(Health),
     /// Means and peaks of sampled jobs
     #[command(after_help = "Example:\n  gpuledger report samples --format csv")]
     Samples {
@@ -277,6 +299,52 @@ pub(crate) struct Gaps {
     /// Only the first rows
     #[arg(long)]
     pub(crate) top: Option<usize>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Fleet {
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// A row per local week, or per part of the week (workday, night, weekend), with the classes alone
+    #[arg(long, value_name = "week|part")]
+    pub(crate) split: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Quota {
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// Instead: the runs that hold what their teams borrow
+    #[arg(long)]
+    pub(crate) runs: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Assets {
+    /// When: a date (midnight in the zone) or RFC 3339 with an offset [default: the end of what is known]
+    #[arg(long)]
+    pub(crate) at: Option<String>,
+    /// IANA zone of dates [default: billing_zone of the configuration, else UTC]
+    #[arg(long)]
+    pub(crate) zone: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Census {
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// Instead: the hours of the week, over all cards
+    #[arg(long)]
+    pub(crate) hours: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Health {
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// Length of a period: a calendar month, with --month; or as long as --from to --to
+    #[arg(long, value_name = "month|window", default_value = "month")]
+    pub(crate) period: String,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -25,13 +25,14 @@ waiting AS (
 )
 SELECT pool, tier, queue, team, task_type, model, cluster, 1 AS started, 0 AS waiting, wait_ms,
     CASE WHEN wait_ms IS NULL THEN 0 ELSE 1 END AS wait_known, CASE WHEN wait_ms IS NOT NULL THEN run_ms END AS run_ms,
+    CAST(CAST(wait_ms AS DECIMAL(38, 0)) * CAST(units AS DECIMAL(20, 0)) AS DECIMAL(38, 0)) AS wait_unit_ms,
     CASE WHEN open THEN NULL WHEN wait_ms > run_ms
         THEN CAST(wait_ms - run_ms AS DECIMAL(38, 0)) * CAST(units AS DECIMAL(20, 0))
         WHEN wait_ms IS NOT NULL THEN CAST(0 AS DECIMAL(38, 0)) END AS waiting_loss_unit_ms,
     CAST(NULL AS DECIMAL(38, 0)) AS still_waiting_unit_ms
 FROM started
 UNION ALL
-SELECT '-', '-', queue, '-', '-', '-', cluster, 0, 1, NULL, 0, NULL, NULL,
+SELECT '-', '-', queue, '-', '-', '-', cluster, 0, 1, NULL, 0, NULL, NULL, NULL,
     CAST(CAST(to_ms - from_ms AS DECIMAL(38, 0)) * CAST(units AS DECIMAL(20, 0)) AS DECIMAL(38, 0))
 FROM waiting
 WHERE to_ms > from_ms

@@ -50,7 +50,7 @@ listed AS (
     CROSS JOIN (VALUES ('node_scatter', 2, 1), ('node_scatter', 4, 2), ('node_scatter', 8, 3), ('tier', 0, 4), ('memory', 0, 5),
         ('interconnect', 0, 6), ('quota_or_queue', 0, 7), ('share_leftover', 0, 8)) AS k (kind, size, position)
 )
-SELECT l.cluster, l.kind, CASE WHEN l.size > 0 THEN CAST(l.size AS BIGINT) END AS size,
+SELECT l.cluster, l.kind, CASE WHEN l.size > 0 THEN CAST(l.size AS VARCHAR) ELSE '-' END AS size,
     CAST(coalesce(s.fragment_ms, d.usable_ms, 0) AS BIGINT) AS fragment_ms, coalesce(b.jobs, 0) AS jobs,
     CAST(coalesce(d.asked_ms, 0) AS BIGINT) AS asked_ms, CAST(coalesce(f.free_ms, 0) AS BIGINT) AS free_ms
 FROM listed l

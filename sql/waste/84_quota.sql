@@ -26,9 +26,14 @@ shared AS (
         END AS lent_ms
     FROM exact
 )
-SELECT pool, team, CAST(sum(quota_ms) AS BIGINT) AS quota_ms, CAST(sum(held_ms) AS BIGINT) AS held_ms,
+SELECT '-' AS cluster, pool, team, CAST(sum(quota_ms) AS BIGINT) AS quota_ms, CAST(sum(held_ms) AS BIGINT) AS held_ms,
     CAST(sum(CASE WHEN quota_ms IS NOT NULL THEN held_ms - borrowed_ms END) AS BIGINT) AS used_ms,
     CAST(sum(borrowed_ms) AS BIGINT) AS borrowed_ms, CAST(sum(spare_ms) AS BIGINT) AS spare_ms,
-    CAST(sum(lent_ms) AS BIGINT) AS lent_ms
+    CAST(sum(lent_ms) AS BIGINT) AS lent_ms, CAST(NULL AS BIGINT) AS unmet_ms, CAST(NULL AS BIGINT) AS unmet_in_quota_ms,
+    CAST(CASE WHEN sum(quota_ms) > 0
+        THEN CAST(sum(CASE WHEN quota_ms IS NOT NULL THEN held_ms END) AS DECIMAL(38, 0)) * 1000000 / sum(quota_ms) END AS BIGINT)
+        AS used_of_quota_ppm,
+    CAST(NULL AS BIGINT) AS mean_ppm
 FROM shared
 GROUP BY pool, team
+ORDER BY pool, team

@@ -59,5 +59,8 @@ SELECT cluster, CASE WHEN pool = '' THEN '-' ELSE pool END AS pool, CASE WHEN te
     CAST((spare - spare % 72072000) / 72072000 AS BIGINT) AS spare_ms, CAST((lent - lent % 72072000) / 72072000 AS BIGINT) AS lent_ms,
     CAST((unmet - unmet % 72072000) / 72072000 AS BIGINT) AS unmet_ms,
     CAST((unmet_in_quota - unmet_in_quota % 72072000) / 72072000 AS BIGINT) AS unmet_in_quota_ms,
-    CAST((2000 * thousandth_ms + ratio_ms - (2000 * thousandth_ms + ratio_ms) % (2 * ratio_ms)) / (2 * ratio_ms) AS BIGINT) AS mean_ppm
+    CAST((2000 * thousandth_ms + ratio_ms - (2000 * thousandth_ms + ratio_ms) % (2 * ratio_ms)) / (2 * ratio_ms) AS BIGINT) AS mean_ppm,
+    CAST(CASE WHEN quota > 0 AND held IS NOT NULL THEN (held * 1000000 - held * 1000000 % quota) / quota END AS BIGINT)
+        AS used_of_quota_ppm
 FROM added
+ORDER BY cluster, pool, team
