@@ -9,7 +9,7 @@ use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::Int64Type;
 use gpuledger_schema::path::{self, Numbered};
 use gpuledger_schema::table::{
-    self, DEVICE_MISMATCH, HOLDER_CELL, REQUEST, RUN, SESSION_DAY, Table, UNIT, USAGE, reference,
+    self, DEVICE_CELL, DEVICE_MISMATCH, HOLDER_CELL, REQUEST, RUN, SESSION_DAY, Table, UNIT, USAGE, reference,
 };
 use gpuledger_schema::unit::DAY_MS;
 
@@ -33,7 +33,7 @@ const FAILURE_DAYS: i32 = 32;
 const NEAR_MS: i64 = 900_000;
 
 /// Steps of a span that are published by day, beside usage.
-const STEPS_BY_DAY: [Table; 3] = [SESSION_DAY, HOLDER_CELL, DEVICE_MISMATCH];
+const STEPS_BY_DAY: [Table; 4] = [SESSION_DAY, HOLDER_CELL, DEVICE_MISMATCH, DEVICE_CELL];
 
 /// What can go wrong in a build.
 #[derive(Debug, thiserror::Error)]
@@ -295,6 +295,8 @@ pub async fn span_steps(engine: &Engine, span: (i32, i32)) -> Result<(), LedgerE
         ("ledger/46_usage_stand_in", &none),
         ("ledger/51_session_day", &days_and_window),
         ("ledger/52_holder_cell", &none),
+        ("ledger/53_at_rest", &days),
+        ("ledger/53_device_cell", &days),
     ] {
         engine.step(step, params).await?;
     }

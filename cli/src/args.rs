@@ -152,6 +152,11 @@ Times of sacct are local without a zone: give the zone of the machine that print
         after_help = "Example:\n  gpuledger import jobs --cluster philly --map examples/maps/philly.toml philly_jobs.csv.gz"
     )]
     Jobs(Jobs),
+    /// A series of quota, held and queued GPUs by team, by a column map
+    #[command(
+        after_help = "Example:\n  gpuledger import series --cluster earth --map examples/maps/helios.toml --as-of 2020-06-01T00:00:00+08:00 changes.csv.gz"
+    )]
+    Series(Jobs),
     /// Per-process samples as sonar prints them
     #[command(after_help = "Example:\n  gpuledger import sonar samples1.csv samples2.csv")]
     Sonar(Sonar),
@@ -256,6 +261,28 @@ pub(crate) enum Report {
     /// A run on one screen: asked, given, used, charged, found
     #[command(after_help = "Example:\n  gpuledger report job alpha/163485 --zone UTC")]
     Job(Job),
+    /// How much of the fleet is allocated, busy and effective, what waits, fails and is lost
+    #[command(
+        after_help = "Examples:\n  gpuledger report fleet --month 2026-10 --zone UTC --by pool\n  gpuledger report fleet --month 2026-10 --zone UTC --by team --split week"
+    )]
+    Fleet(Fleet),
+    /// Free cards that cannot be used as they lie: six kinds, with the requests that each blocks
+    #[command(after_help = "Example:\n  gpuledger report fragmentation --month 2026-10 --zone UTC")]
+    Fragmentation(Asked),
+    /// Quota used, borrowed, lent and unmet by team and pool
+    #[command(after_help = "Example:\n  gpuledger report quota --month 2026-10 --zone UTC")]
+    Quota(Quota),
+    /// GPUs registered, seen by the driver and offered by the scheduler, differences first
+    #[command(after_help = "Example:\n  gpuledger report assets --zone UTC --at 2026-10-31")]
+    Assets(Assets),
+    /// What each card did over a week
+    #[command(
+        after_help = "Examples:\n  gpuledger report census --zone UTC\n  gpuledger report census --from 2026-10-05 --to 2026-10-12 --zone UTC --hours"
+    )]
+    Census(Census),
+    /// The period in words: six trends, whether to grow or shrink, what would save most
+    #[command(after_help = "Example:\n  gpuledger report health --period month --month 2026-10 --zone UTC")]
+    Health(Health),
     /// Means and peaks of sampled jobs
     #[command(after_help = "Example:\n  gpuledger report samples --format csv")]
     Samples {
@@ -364,6 +391,52 @@ pub(crate) struct Note {
     /// When it was so (RFC 3339) [default: now]
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Fleet {
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// A row per local week, or per part of the week (workday, night, weekend), with the classes alone
+    #[arg(long, value_name = "week|part")]
+    pub(crate) split: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Quota {
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// Instead: the runs that hold what their teams borrow
+    #[arg(long)]
+    pub(crate) runs: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Assets {
+    /// When: a date (midnight in the zone) or RFC 3339 with an offset [default: the end of what is known]
+    #[arg(long)]
+    pub(crate) at: Option<String>,
+    /// IANA zone of dates [default: billing_zone of the configuration, else UTC]
+    #[arg(long)]
+    pub(crate) zone: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Census {
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// Instead: the hours of the week, over all cards
+    #[arg(long)]
+    pub(crate) hours: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Health {
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// Length of a period: a calendar month, with --month; or as long as --from to --to
+    #[arg(long, value_name = "month|window", default_value = "month")]
+    pub(crate) period: String,
 }
 
 #[derive(Debug, ClapArgs)]

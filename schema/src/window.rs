@@ -133,6 +133,17 @@ pub struct CalendarRow {
     pub workday: bool,
     /// Length of the local date in milliseconds (23, 23.5, 24, 24.5, 25 hours ...).
     pub day_ms: i64,
+    /// Local hour of the day, 0 to 23.
+    pub hour: i32,
+    /// Day of the week: Monday 1 to Sunday 7.
+    pub weekday: i32,
+    /// Monday of the local week as the number YYYYMMDD.
+    pub week: i32,
+}
+
+/// `YYYYMMDD` of a date.
+fn day_number(date: NaiveDate) -> i32 {
+    date.year() * 10_000 + date.month() as i32 * 100 + date.day() as i32
 }
 
 /// The calendar of a window in a zone: one row per cell, in order.
@@ -152,14 +163,19 @@ pub fn calendar(window: Window, tz: Tz) -> Vec<CalendarRow> {
                 ms
             }
         };
+        let weekday = date.weekday().number_from_monday();
+        let monday = date - chrono::Duration::days(i64::from(weekday) - 1);
         let into_hour = i64::from(chrono::Timelike::minute(&local)) * 60_000;
         rows.push(CalendarRow {
             cell,
-            day: date.year() * 10_000 + date.month() as i32 * 100 + date.day() as i32,
+            day: day_number(date),
             month: date.year() * 100 + date.month() as i32,
             hour_start_ms: start - into_hour,
-            workday: date.weekday().number_from_monday() <= 5,
+            workday: weekday <= 5,
             day_ms,
+            hour: chrono::Timelike::hour(&local) as i32,
+            weekday: weekday as i32,
+            week: day_number(monday),
         });
     }
     rows
@@ -214,6 +230,8 @@ mod tests {
         hours.dedup();
         assert_eq!(hours.len(), 25);
         assert!(rows.iter().all(|r| r.day == 20_261_025 && r.day_ms == 25 * 3_600_000));
+        assert!(rows.iter().all(|r| r.weekday == 7 && r.week == 20_261_019));
+        assert_eq!(rows.iter().filter(|r| r.hour == 2).count(), 8);
     }
 
     #[test]

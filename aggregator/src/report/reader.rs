@@ -84,6 +84,9 @@ impl Reader {
             Field::new("hour_start_ms", DataType::Int64, false),
             Field::new("workday", DataType::Boolean, false),
             Field::new("day_ms", DataType::Int64, false),
+            Field::new("hour", DataType::Int32, false),
+            Field::new("weekday", DataType::Int32, false),
+            Field::new("week", DataType::Int32, false),
         ]));
         let columns = vec![
             long(|r| r.cell),
@@ -92,6 +95,9 @@ impl Reader {
             long(|r| r.hour_start_ms),
             Arc::new(rows.iter().map(|r| Some(r.workday)).collect::<BooleanArray>()),
             long(|r| r.day_ms),
+            short(|r| r.hour),
+            short(|r| r.weekday),
+            short(|r| r.week),
         ];
         let batch =
             RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|e| ReportError::Shape(e.to_string()))?;

@@ -2,7 +2,7 @@
 
 use gpuledger_aggregator::ingest::IngestReport;
 use gpuledger_aggregator::lake::Lake;
-use gpuledger_collector::import::{Imported, jobs, map, sacct, sonar};
+use gpuledger_collector::import::{Imported, jobs, map, sacct, series, sonar};
 use gpuledger_collector::input::{self, Input};
 use gpuledger_schema::path::safe_writer;
 use gpuledger_schema::window;
@@ -19,11 +19,13 @@ pub(super) async fn run(place: &Place, what: Import) -> anyhow::Result<Outcome> 
     let (imported, files) = match &what {
         Import::Sacct(a) => (from_sacct(place, a)?, &a.files),
         Import::Jobs(a) => (from_jobs(place, a)?, &a.files),
+        Import::Series(a) => (from_series(a)?, &a.files),
         Import::Sonar(a) => (from_sonar(a)?, &a.files),
     };
     let writer = match &what {
         Import::Sacct(a) => format!("sacct-{}", a.cluster),
         Import::Jobs(a) => format!("jobs-{}", a.cluster),
+        Import::Series(a) => format!("series-{}", a.cluster),
         Import::Sonar(a) => format!("sonar-{}", a.cluster),
     };
     let lake = place.lake_to_write()?;
@@ -70,11 +72,12 @@ fn tell(imported: &Imported, ingested: Option<&IngestReport>) -> anyhow::Result<
         eprintln!("... and {more} more: gpuledger sql \"SELECT * FROM quarantine\"");
     }
     let mut text = format!(
-        "read {} records: {} jobs, {} runs, {} samples, {} steps passed over, {} notes in quarantine\n",
+        "read {} records: {} jobs, {} runs, {} samples, {} points, {} steps passed over, {} notes in quarantine\n",
         imported.records,
         imported.jobs.len(),
         imported.allocations.len(),
         imported.samples.len(),
+        imported.queue_minutes.len(),
         imported.skipped,
         imported.quarantine.len()
     );
@@ -120,9 +123,8 @@ fn from_sacct(_: &Place, a: &Sacct) -> anyhow::Result<Imported> {
 }
 
 fn from_jobs(_: &Place, a: &Jobs) -> anyhow::Result<Imported> {
-    let text = input::read(&a.map, &mut std::io::empty())?;
-    let text = String::from_utf8(text.bytes).map_err(|_| usage(format!("{} is not UTF-8", a.map)))?;
-    let map = map::Map::parse(&text).map_err(|e| anyhow::Error::new(e).context(format!("column map {}", a.map)))?;
+    let map = map::Map::parse(&map_text(&a.map)?)
+        .map_err(|e| anyhow::Error::new(e).context(format!("column map {}", a.map)))?;
     let options = jobs::JobsOptions {
         cluster: a.cluster.clone(),
         map,
@@ -134,4 +136,21 @@ fn from_jobs(_: &Place, a: &Jobs) -> anyhow::Result<Imported> {
 
 fn from_sonar(a: &Sonar) -> anyhow::Result<Imported> {
     Ok(sonar::import(&read(&a.files)?, &sonar::SonarOptions { cluster: a.cluster.clone() })?)
+}
+
+fn map_text(path: &str) -> anyhow::Result<String> {
+    let text = input::read(path, &mut std::io::empty())?;
+    String::from_utf8(text.bytes).map_err(|_| usage(format!("{path} is not UTF-8")))
+}
+
+fn from_series(a: &Jobs) -> anyhow::Result<Imported> {
+    let map = series::SeriesMap::parse(&map_text(&a.map)?)
+        .map_err(|e| anyhow::Error::new(e).context(format!("column map {}", a.map)))?;
+    let options = series::SeriesOptions {
+        cluster: a.cluster.clone(),
+        map,
+        zone: zone(a.zone.as_deref())?,
+        as_of_ms: as_of(a.as_of.as_deref())?,
+    };
+    Ok(series::import(&read(&a.files)?, &options)?)
 }

@@ -2,12 +2,12 @@
 
 use gpuledger_aggregator::explain;
 use gpuledger_aggregator::lake::Lake;
-use gpuledger_aggregator::report::{self, Ask, Currency, Dimension, Format, Step};
+use gpuledger_aggregator::report::{self, Ask, Currency, Dimension, Format, Split, Step};
 use gpuledger_control::RULES;
 use gpuledger_schema::window::{self, Window};
 
 use super::{print, show};
-use crate::args::{Asked, FindingsAsked, Job, Report};
+use crate::args::{Asked, Assets, Census, FindingsAsked, Health, Job, Report};
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
 
@@ -33,6 +33,23 @@ pub(super) async fn run(place: &Place, what: Report, format: Format) -> anyhow::
         }
         Report::Findings(a) => findings(place, &lake, a).await?,
         Report::Job(a) => return job(place, &lake, a, format).await,
+        Report::Fleet(a) => {
+            let ask = ask(place, &a.asked, &[Dimension::Pool], currency_or_none(place, &lake)?)?;
+            let split = a.split.as_deref().map(|s| s.parse::<Split>().map_err(|e| usage(format!("--split {e}"))));
+            report::fleet(&place.reader(&lake).await?, &ask, split.transpose()?).await?
+        }
+        Report::Fragmentation(a) => {
+            let ask = ask(place, a, &[], any)?;
+            report::fragmentation(&place.reader(&lake).await?, &ask).await?
+        }
+        Report::Quota(a) => {
+            let ask = ask(place, &a.asked, &[], any)?;
+            let reader = place.reader(&lake).await?;
+            if a.runs { report::quota_runs(&reader, &ask).await? } else { report::quota(&reader, &ask).await? }
+        }
+        Report::Assets(a) => assets(place, &lake, a).await?,
+        Report::Census(a) => census(place, &lake, a).await?,
+        Report::Health(a) => health(place, &lake, a).await?,
         Report::Samples { zone } => {
             let zone = place.zone(zone.as_deref())?.unwrap_or(chrono_tz::UTC);
             report::samples(&place.reader(&lake).await?, zone).await?
@@ -75,6 +92,58 @@ async fn job(place: &Place, lake: &Lake, a: &Job, format: Format) -> anyhow::Res
         Format::Csv | Format::Parquet => return Err(usage("a job is shown as table or json")),
     }
     Ok(Outcome::Done)
+async fn assets(place: &Place, lake: &Lake, a: &Assets) -> anyhow::Result<report::Report> {
+    let zone = place.zone(a.zone.as_deref())?.unwrap_or(chrono_tz::UTC);
+    let at = a.at.as_deref().map(|t| window::instant(t, zone).map_err(|e| usage(e.to_string()))).transpose()?;
+    let reader = place.reader(lake).await?;
+    let at_ms = match at {
+        Some(at_ms) => at_ms,
+        None => report::last_week(&reader).await?.to_ms,
+    };
+    Ok(report::assets(&reader, at_ms).await?)
+}
+
+async fn census(place: &Place, lake: &Lake, a: &Census) -> anyhow::Result<report::Report> {
+    let currency: Currency = "XXX".parse()?;
+    let reader = place.reader(lake).await?;
+    let ask = if a.asked.month.is_some() || a.asked.from.is_some() {
+        ask(place, &a.asked, &[], currency)?
+    } else {
+        let zone = place.zone(a.asked.zone.as_deref())?.unwrap_or(chrono_tz::UTC);
+        Ask { window: report::last_week(&reader).await?, zone, by: Vec::new(), step: None, currency }
+    };
+    Ok(if a.hours { report::census_hours(&reader, &ask).await? } else { report::census(&reader, &ask).await? })
+}
+
+/// Periods of a health report: the one asked for and those before it.
+const PERIODS: i64 = 6;
+
+async fn health(place: &Place, lake: &Lake, a: &Health) -> anyhow::Result<report::Report> {
+    let ask = ask(place, &a.asked, &[], currency_or_none(place, lake)?)?;
+    let windows: Vec<Window> = match (a.period.as_str(), &a.asked.month) {
+        ("month", Some(month)) => months_to(month, ask.zone)?,
+        ("month", None) => return Err(usage("a period of a month needs --month YYYY-MM; or give --period window")),
+        ("window", _) => {
+            let length = ask.window.to_ms - ask.window.from_ms;
+            let back =
+                |n: i64| Window { from_ms: ask.window.from_ms - n * length, to_ms: ask.window.to_ms - n * length };
+            (0..PERIODS).rev().map(back).collect()
+        }
+        (other, _) => return Err(usage(format!("--period `{other}` is not one of: month, window"))),
+    };
+    Ok(report::health(&place.reader(lake).await?, &ask, &windows).await?)
+}
+
+/// The calendar months up to one, in order.
+fn months_to(month: &str, zone: chrono_tz::Tz) -> anyhow::Result<Vec<Window>> {
+    let number = |text: Option<&str>| text.and_then(|t| t.parse::<i64>().ok());
+    let (year, of_year) = (number(month.get(..4)), number(month.get(5..)));
+    let Some(last) = year.zip(of_year).map(|(y, m)| y * 12 + m - 1) else {
+        return Err(usage(window::WindowError::Month(month.to_owned()).to_string()));
+    };
+    let text = |n: i64| format!("{:04}-{:02}", n.div_euclid(12), n.rem_euclid(12) + 1);
+    let months = (last - PERIODS + 1..=last).map(|n| window::month(&text(n), zone));
+    months.collect::<Result<_, _>>().map_err(|e| usage(e.to_string()))
 }
 
 /// Gaps are worth seeing before there are rates: their money is then 0 of no currency.

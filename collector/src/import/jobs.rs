@@ -25,6 +25,7 @@ mod fields;
 mod record;
 
 use fields::Fields;
+pub(super) use fields::Values;
 
 /// How to read job tables.
 #[derive(Debug, Clone)]
@@ -88,13 +89,13 @@ pub enum JobsError {
 
 /// Why a record, or a value in it, cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Fault {
-    field: Option<String>,
-    reason: String,
+pub(super) struct Fault {
+    pub(super) field: Option<String>,
+    pub(super) reason: String,
 }
 
 impl Fault {
-    fn new(column: &str, reason: impl Into<String>) -> Self {
+    pub(super) fn new(column: &str, reason: impl Into<String>) -> Self {
         Self { field: (!column.is_empty()).then(|| column.to_owned()), reason: reason.into() }
     }
 }
@@ -176,7 +177,7 @@ impl Importer<'_> {
     fn file(&mut self, input: &Input) -> Result<(), JobsError> {
         let map = &self.options.map;
         let mut records = Records::new(input.trusted().0, map.delimiter, map.columns.as_ref().map(Vec::len));
-        let layout = layout(map, input, &mut records)?;
+        let layout = layout(map.columns.as_deref(), map.named_columns(), input, &mut records)?;
         let mut good = Vec::new();
         let mut ordinals = HashMap::new();
         for record in records {
@@ -208,7 +209,8 @@ impl Importer<'_> {
             let name = layout.columns.iter().find(|(_, c)| **c == at).map(|(name, _)| name.clone());
             Fault { field: name, reason: "bytes that are no UTF-8".to_owned() }
         })?;
-        let fields = Fields { map, columns: &layout.columns, zone: self.zone, record: &text };
+        let (absent, origin_ms, columns) = (map.absent.as_slice(), map.origin_ms, &layout.columns);
+        let fields = Fields { map, values: Values { absent, origin_ms, columns, zone: self.zone, record: &text } };
         let job_raw = match &map.job.id {
             Some(column) => fields.value(column).ok_or_else(|| Fault::new(column, "no job id"))?.to_owned(),
             None => row_id(&fields, &layout.mapped, ordinals),
@@ -304,24 +306,29 @@ impl Importer<'_> {
 }
 
 /// The columns of a file.
-struct Layout {
+pub(super) struct Layout {
     /// Where each stands.
-    columns: HashMap<String, usize>,
+    pub(super) columns: HashMap<String, usize>,
     /// Those that the map names, each once, sorted.
     mapped: Vec<String>,
 }
 
 /// The layout of a file, once every column that the map names is known to be there, once.
-fn layout(map: &Map, input: &Input, records: &mut Records<'_>) -> Result<Layout, JobsError> {
-    let names: Vec<String> = match &map.columns {
-        Some(names) => names.clone(),
+pub(super) fn layout(
+    columns: Option<&[String]>,
+    named: Vec<(String, &str)>,
+    input: &Input,
+    records: &mut Records<'_>,
+) -> Result<Layout, JobsError> {
+    let names: Vec<String> = match columns {
+        Some(names) => names.to_vec(),
         None => {
             let header = records.header().ok_or_else(|| JobsError::NoHeader { file: input.name.clone() })?;
             header.fields.iter().map(|f| String::from_utf8_lossy(f).trim().to_owned()).collect()
         }
     };
     let mut mapped = Vec::new();
-    for (key, column) in map.named_columns() {
+    for (key, column) in named {
         let (column, file) = (column.to_owned(), input.name.clone());
         match names.iter().filter(|n| **n == column).count() {
             0 => return Err(JobsError::UnknownColumn { key, column, file, header: names.join(", ") }),

@@ -79,11 +79,11 @@ struct Raw {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawFile {
-    delimiter: Option<String>,
-    columns: Option<Vec<String>>,
+pub(super) struct RawFile {
+    pub(super) delimiter: Option<String>,
+    pub(super) columns: Option<Vec<String>>,
     #[serde(default)]
-    absent: Vec<String>,
+    pub(super) absent: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -314,17 +314,17 @@ impl Map {
     }
 }
 
-fn wrong(key: &str, reason: &str) -> MapError {
+pub(super) fn wrong(key: &str, reason: &str) -> MapError {
     MapError::Key { key: key.to_owned(), reason: reason.to_owned() }
 }
 
 /// An origin carries its offset: a bare date would leave a zone to guess.
-fn origin(text: &str) -> Result<i64, MapError> {
+pub(super) fn origin(text: &str) -> Result<i64, MapError> {
     let bad = |_| wrong("time.origin", &format!("`{text}` is no instant with an offset, such as 2023-01-01T00:00:00Z"));
     DateTime::parse_from_rfc3339(text).map(|t| t.timestamp_millis()).map_err(bad)
 }
 
-fn delimiter(text: Option<&str>) -> Result<u8, MapError> {
+pub(super) fn delimiter(text: Option<&str>) -> Result<u8, MapError> {
     match text.unwrap_or(",").as_bytes() {
         [byte] if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
         _ => Err(wrong("file.delimiter", "it must be one ASCII character, such as \",\" or \"\\t\"")),

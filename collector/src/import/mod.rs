@@ -5,7 +5,8 @@
 
 use gpuledger_schema::id::id63;
 use gpuledger_schema::table::{
-    AllocationDeviceRow, AllocationRow, JobAverageRow, JobRow, NodeStateRow, QuarantineRow, ReadingRow, SampleRow,
+    AllocationDeviceRow, AllocationRow, JobAverageRow, JobRow, NodeStateRow, QuarantineRow, QueueMinuteRow, ReadingRow,
+    SampleRow,
 };
 
 use crate::segment::{Segment, SegmentError, segment};
@@ -15,6 +16,7 @@ pub mod jobs;
 pub mod map;
 mod records;
 pub mod sacct;
+pub mod series;
 pub mod sonar;
 
 /// Longest text of a refused record that is kept.
@@ -35,6 +37,8 @@ pub struct Imported {
     pub node_states: Vec<NodeStateRow>,
     /// Samples of hosts.
     pub samples: Vec<SampleRow>,
+    /// Points of series of quota, held and queued GPUs.
+    pub queue_minutes: Vec<QueueMinuteRow>,
     /// One look per input file.
     pub readings: Vec<ReadingRow>,
     /// Records that were refused.
@@ -55,6 +59,7 @@ impl Imported {
         out.extend(segment(writer, &self.job_averages)?);
         out.extend(segment(writer, &self.node_states)?);
         out.extend(segment(writer, &self.samples)?);
+        out.extend(segment(writer, &self.queue_minutes)?);
         out.extend(segment(writer, &self.readings)?);
         out.extend(segment(writer, &self.quarantine)?);
         Ok(out)

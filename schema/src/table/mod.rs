@@ -14,6 +14,7 @@ mod allocation;
 mod allocation_device;
 mod calibration;
 mod device;
+mod device_cell;
 mod device_claim;
 mod device_minute;
 mod holder_cell;
@@ -33,6 +34,7 @@ pub use allocation::AllocationRow;
 pub use allocation_device::AllocationDeviceRow;
 pub use calibration::CalibrationRow;
 pub use device::DeviceRow;
+pub use device_cell::DEVICE_CELL;
 pub use device_claim::DeviceClaimRow;
 pub use device_minute::DeviceMinuteRow;
 pub use holder_cell::HOLDER_CELL;
@@ -218,7 +220,7 @@ pub fn observed() -> Vec<Table> {
 
 /// Every derived table.
 pub fn derived() -> Vec<Table> {
-    vec![USAGE, SESSION_DAY, HOLDER_CELL, DEVICE_MISMATCH, RUN, REQUEST, UNIT]
+    vec![USAGE, SESSION_DAY, HOLDER_CELL, DEVICE_CELL, DEVICE_MISMATCH, RUN, REQUEST, UNIT]
 }
 
 /// A table by name, observed, derived or reference.

@@ -1,6 +1,7 @@
 //! The fields of one record, read as the map says.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 
 use chrono::{DateTime, NaiveDateTime};
 use chrono_tz::Tz;
@@ -20,28 +21,43 @@ const COUNT_MAX: i64 = 10_000_000;
 /// Most memory that one run can hold or use: 1 PiB; more is garbage of the exporter.
 pub(super) const BYTES_MAX: i64 = 1 << 50;
 
-/// A record's fields by the names of their columns.
+/// A record's fields, and the map of the job table they are of.
 pub(super) struct Fields<'a> {
     pub(super) map: &'a Map,
-    pub(super) columns: &'a HashMap<String, usize>,
-    pub(super) zone: Option<Tz>,
-    pub(super) record: &'a StringRecord,
+    pub(super) values: Values<'a>,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> Deref for Fields<'a> {
+    type Target = Values<'a>;
+
+    fn deref(&self) -> &Values<'a> {
+        &self.values
+    }
+}
+
+/// A record's fields by the names of their columns.
+pub(in crate::import) struct Values<'a> {
+    pub(in crate::import) absent: &'a [String],
+    pub(in crate::import) origin_ms: Option<i64>,
+    pub(in crate::import) columns: &'a HashMap<String, usize>,
+    pub(in crate::import) zone: Option<Tz>,
+    pub(in crate::import) record: &'a StringRecord,
+}
+
+impl<'a> Values<'a> {
     /// A field as it stands, without the space around it.
-    pub(super) fn raw(&self, column: &str) -> &'a str {
+    pub(in crate::import) fn raw(&self, column: &str) -> &'a str {
         self.columns.get(column).and_then(|at| self.record.get(*at)).unwrap_or_default().trim()
     }
 
     /// A field, where it holds a value.
-    pub(super) fn value(&self, column: &str) -> Option<&'a str> {
+    pub(in crate::import) fn value(&self, column: &str) -> Option<&'a str> {
         let raw = self.raw(column);
-        (!raw.is_empty() && !self.map.absent.iter().any(|a| a == raw)).then_some(raw)
+        (!raw.is_empty() && !self.absent.iter().any(|a| a == raw)).then_some(raw)
     }
 
     /// A text.
-    pub(super) fn text(&self, text: Option<&Text>) -> Option<String> {
+    pub(in crate::import) fn text(&self, text: Option<&Text>) -> Option<String> {
         match text? {
             Text::Column(column) => self.value(column).map(str::to_owned),
             Text::Constant(constant) => Some(constant.clone()),
@@ -49,7 +65,7 @@ impl<'a> Fields<'a> {
     }
 
     /// An instant that has a column; `Ok(None)` where the field holds no value.
-    pub(super) fn instant(&self, instant: &Instant) -> Result<Option<i64>, Fault> {
+    pub(in crate::import) fn instant(&self, instant: &Instant) -> Result<Option<i64>, Fault> {
         let Instant::Column { column, format, absent } = instant else { return Ok(None) };
         let Some(text) = self.value(column).filter(|v| !absent.iter().any(|a| a == v)) else { return Ok(None) };
         let ms = self.instant_ms(text, format).map_err(|reason| Fault::new(column, reason))?;
@@ -69,7 +85,7 @@ impl<'a> Fields<'a> {
             Format::Epoch(unit) => number(*unit),
             Format::Relative(unit) => {
                 let too_far = || format!("`{text}` is too far from the origin");
-                self.map.origin_ms.unwrap_or_default().checked_add(number(*unit)?).ok_or_else(too_far)
+                self.origin_ms.unwrap_or_default().checked_add(number(*unit)?).ok_or_else(too_far)
             }
             Format::Rfc3339 => match DateTime::parse_from_rfc3339(text) {
                 Ok(time) => Ok(time.timestamp_millis()),
@@ -89,7 +105,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A length of time in milliseconds.
-    pub(super) fn span(&self, span: &Span) -> Result<Option<i64>, Fault> {
+    pub(in crate::import) fn span(&self, span: &Span) -> Result<Option<i64>, Fault> {
         let Some(text) = self.value(&span.column) else { return Ok(None) };
         let fault = |reason: &str| Fault::new(&span.column, format!("`{text}` {reason}"));
         let ms = match span.unit {
@@ -108,7 +124,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A number of things, not below zero, and the column it is from.
-    pub(super) fn number(&self, count: &Count) -> Result<Option<Decimal>, Fault> {
+    pub(in crate::import) fn number(&self, count: &Count) -> Result<Option<Decimal>, Fault> {
         let (column, text) = match &count.value {
             Text::Column(column) => (column.as_str(), self.value(column)),
             Text::Constant(constant) => ("", Some(constant.as_str())),
@@ -126,19 +142,19 @@ impl<'a> Fields<'a> {
     }
 
     /// A whole number of things; a part of one counts as one.
-    pub(super) fn count(&self, count: Option<&Count>) -> Result<Option<i64>, Fault> {
+    pub(in crate::import) fn count(&self, count: Option<&Count>) -> Result<Option<i64>, Fault> {
         let Some(count) = count else { return Ok(None) };
         Ok(self.number(count)?.and_then(|n| n.scaled(1, count.of, Rounding::Up)))
     }
 
     /// Memory in bytes.
-    pub(super) fn memory(&self, memory: Option<&Memory>) -> Result<Option<i64>, Fault> {
+    pub(in crate::import) fn memory(&self, memory: Option<&Memory>) -> Result<Option<i64>, Fault> {
         let Some(memory) = memory else { return Ok(None) };
         self.quantity(&memory.column, memory.unit.bytes(), BYTES_MAX)
     }
 
     /// A measured number in a unit, from 0 to the most it can be.
-    pub(super) fn quantity(&self, column: &str, unit: i64, most: i64) -> Result<Option<i64>, Fault> {
+    pub(in crate::import) fn quantity(&self, column: &str, unit: i64, most: i64) -> Result<Option<i64>, Fault> {
         let Some(text) = self.value(column) else { return Ok(None) };
         let fault = |reason: &str| Fault::new(column, format!("`{text}` {reason}"));
         let number = Decimal::parse(text).ok_or_else(|| fault("is no number"))?;

@@ -35,11 +35,13 @@ fn shipped_maps_are_valid() {
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let map = Map::parse(&std::fs::read_to_string(&path).unwrap());
-        assert!(map.is_ok(), "{}: {map:?}", path.display());
+        let text = std::fs::read_to_string(&path).unwrap();
+        let map = Map::parse(&text);
+        let series = crate::import::series::SeriesMap::parse(&text);
+        assert!(map.is_ok() != series.is_ok(), "{}: {map:?} {series:?}", path.display());
         seen += 1;
     }
-    assert!(seen >= 3);
+    assert!(seen >= 4);
 }
 
 #[test]

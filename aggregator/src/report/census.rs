@@ -1,0 +1,130 @@
+//! `report census`: what each card did over a week: means, troughs, peaks, spells at rest, hours of the week.
+
+use gpuledger_schema::unit::{CELL_MS, DAY_MS};
+use gpuledger_schema::window::Window;
+
+use super::fleet_rows::{columns, rows, sums, window_days};
+use super::grouped::{Measure, texts};
+use super::{Ask, Column, Kind, Reader, Report, ReportError, Value};
+use crate::engine::Params;
+
+/// Length of a census where no window is given.
+const WEEK_MS: i64 = 7 * DAY_MS;
+
+/// The seven days before the end of what is known, in whole cells.
+///
+/// # Errors
+/// A lake in which nothing is known of any cluster.
+pub async fn last_week(reader: &Reader) -> Result<Window, ReportError> {
+    let engine = reader.engine();
+    engine.step("ledger/01_as_of", &Params::new()).await?;
+    let end = sums(engine, "as_of", &[], &[Measure::Max("as_of_ms")]).await?;
+    let end = end.first().and_then(|g| g.sums[0]).and_then(|ms| i64::try_from(ms).ok());
+    let end = end.ok_or_else(|| ReportError::Empty("cluster".to_owned()))?.div_euclid(CELL_MS) * CELL_MS;
+    Ok(Window { from_ms: end - WEEK_MS, to_ms: end })
+}
+
+fn card_columns() -> Vec<Column> {
+    columns(&[
+        ("cluster", "", Kind::Text),
+        ("node", "node", Kind::Text),
+        ("device", "card", Kind::Text),
+        ("model", "", Kind::Text),
+        ("verdict", "enough", Kind::Text),
+        ("coverage", "cover.", Kind::Percent),
+        ("sm_mean", "SM", Kind::Percent),
+        ("sm_trough", "", Kind::Percent),
+        ("sm_peak", "peak", Kind::Percent),
+        ("util_mean", "", Kind::Percent),
+        ("util_trough", "", Kind::Percent),
+        ("util_peak", "", Kind::Percent),
+        ("mem_mean_gib", "", Kind::Gib),
+        ("mem_trough_gib", "", Kind::Gib),
+        ("mem_peak_gib", "mem peak", Kind::Gib),
+        ("mem_total_gib", "", Kind::Gib),
+        ("power_mean_mw", "", Kind::Count),
+        ("power_trough_mw", "", Kind::Count),
+        ("power_peak_mw", "peak mW", Kind::Count),
+        ("temperature_mean_c", "", Kind::Count),
+        ("temperature_trough_c", "", Kind::Count),
+        ("temperature_peak_c", "C", Kind::Count),
+        ("processes_mean_milli", "", Kind::Count),
+        ("processes_trough", "", Kind::Count),
+        ("processes_peak", "proc.", Kind::Count),
+        ("rest_hours", "rest h", Kind::Hours),
+        ("longest_rest_hours", "longest", Kind::Hours),
+        ("rest_spells", "spells", Kind::Count),
+    ])
+}
+
+/// The census of a window, a row per card.
+///
+/// # Errors
+/// A failing lake or engine.
+pub async fn census(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
+    let params = window_days(ask.window);
+    let shown = card_columns();
+    let (_, batches) = reader.engine().run("waste/87_census_card", &params).await?;
+    let mut enough = Vec::new();
+    for batch in &batches {
+        enough.extend(texts(batch, "enough")?);
+    }
+    // the verdict is said in words; all else is as the statement gives it
+    let told: Vec<Column> = shown.iter().filter(|c| c.name != "verdict").cloned().collect();
+    let mut made = rows(reader.engine(), "waste/87_census_card", &params, &told).await?;
+    for (row, enough) in made.iter_mut().zip(&enough) {
+        let word = if enough == "true" { "yes" } else { "not enough to judge" };
+        row.insert(4, Value::Text(word.to_owned()));
+    }
+    let judged = enough.iter().filter(|e| *e == "true").count();
+    let days = (ask.window.to_ms - ask.window.from_ms) / DAY_MS;
+    let sentence = if judged == made.len() && judged > 0 {
+        format!("{judged} cards over {days} days")
+    } else {
+        format!(
+            "not enough to judge {} of {} cards: that takes 7 days, 90 % of them measured (here {days} days)",
+            made.len() - judged,
+            made.len()
+        )
+    };
+    Ok(Report {
+        sentence,
+        columns: shown,
+        rows: made,
+        total: None,
+        notes: vec![
+            "at rest: no measured activity above 1 %; a spell ends where nobody looked; spells of an hour and more"
+                .to_owned(),
+        ],
+        currency: None,
+        table_decimals: 1,
+    })
+}
+
+/// The hours of the week of a window, over all cards.
+///
+/// # Errors
+/// A failing lake or engine.
+pub async fn census_hours(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
+    reader.calendar(ask.window, ask.zone)?;
+    let shown = columns(&[
+        ("weekday", "weekday", Kind::Count),
+        ("hour", "hour", Kind::Count),
+        ("ok_hours", "measured h", Kind::Hours),
+        ("sm_mean", "SM", Kind::Percent),
+        ("util_mean", "any kernel", Kind::Percent),
+        ("mem_mean_gib", "memory GiB", Kind::Gib),
+        ("power_mean_mw", "mW", Kind::Count),
+        ("rest", "at rest", Kind::Percent),
+    ]);
+    let made = rows(reader.engine(), "waste/88_census_hour", &window_days(ask.window), &shown).await?;
+    Ok(Report {
+        sentence: format!("{} of the 168 hours of the week were measured", made.len()),
+        columns: shown,
+        rows: made,
+        total: None,
+        notes: vec![format!("hours are of {}; weekday 1 is Monday", ask.zone.name())],
+        currency: None,
+        table_decimals: 1,
+    })
+}
