@@ -92,6 +92,8 @@ async fn job(place: &Place, lake: &Lake, a: &Job, format: Format) -> anyhow::Res
         Format::Csv | Format::Parquet => return Err(usage("a job is shown as table or json")),
     }
     Ok(Outcome::Done)
+}
+
 async fn assets(place: &Place, lake: &Lake, a: &Assets) -> anyhow::Result<report::Report> {
     let zone = place.zone(a.zone.as_deref())?.unwrap_or(chrono_tz::UTC);
     let at = a.at.as_deref().map(|t| window::instant(t, zone).map_err(|e| usage(e.to_string()))).transpose()?;
