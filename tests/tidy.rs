@@ -329,7 +329,9 @@ fn an_observed_table_has_a_file_of_its_name() {
     let mut wrong = Vec::new();
     for f in rust().iter().filter(|f| f.path.starts_with("schema/src/table/")) {
         let stem = f.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
-        if together.contains(&stem) {
+        // a derived table has no rows of its own in Rust
+        let derived = f.text.contains(&format!("pub const {}: Table", stem.to_uppercase()));
+        if together.contains(&stem) || derived {
             continue;
         }
         let row = f.text.lines().find(|l| l.contains("Row: \"")).unwrap_or_default();

@@ -11,6 +11,7 @@ use gpuledger_schema::window::Window;
 mod calendar;
 mod catalog;
 mod clock;
+mod did;
 mod hardware;
 mod kinds;
 mod load;

@@ -7,6 +7,7 @@ use gpuledger_schema::unit::PPM;
 use gpuledger_schema::window::{Window, day_of};
 
 use super::clock::overlap;
+use super::did::Did;
 use super::hardware::{CARD_SLICES, Card, Instance, Model};
 use super::load::{Doing, Load};
 use super::rng::mix_below;
@@ -47,16 +48,6 @@ struct At<'a> {
     life: &'a Life,
     tick: Tick,
     collector_id: i64,
-}
-
-/// What a process (or all of them) did in a tick.
-#[derive(Clone, Copy, Default)]
-struct Did {
-    busy_ms: i64,
-    parts: [i64; 3],
-    memory_mib: i64,
-    /// Busy time and SM activity as the power supply feels them.
-    felt: [i64; 2],
 }
 
 /// The rows of a node's day.
@@ -383,19 +374,6 @@ impl At<'_> {
             io_wait_ms: None,
             state: None,
             reason: None,
-        }
-    }
-}
-
-impl Did {
-    fn and(self, other: Self) -> Self {
-        let [a, b, c] = self.parts;
-        let [d, e, f] = other.parts;
-        Self {
-            busy_ms: self.busy_ms + other.busy_ms,
-            parts: [a + d, b + e, c + f],
-            memory_mib: self.memory_mib + other.memory_mib,
-            felt: [self.felt[0] + other.felt[0], self.felt[1] + other.felt[1]],
         }
     }
 }

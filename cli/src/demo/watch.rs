@@ -175,18 +175,19 @@ fn holdings(world: &World, job: &Job, run: &Run, as_of_ms: i64, out: &mut Vec<Al
 
 /// A pod as the watcher shows it at the end of the day.
 fn pod(world: &World, job: &Job, run: &Run, as_of_ms: i64, source: &str, out: &mut ClusterDay) {
+    let request = request(world, job, run, as_of_ms, source);
+    out.allocations.push(on_its_node(world, job, run, &request));
+    out.jobs.push(request);
+}
+
+/// What the pod asks for.
+fn request(world: &World, job: &Job, run: &Run, as_of_ms: i64, source: &str) -> JobRow {
     let cluster = &world.hardware.clusters[job.cluster];
-    let job_id = id::job_id(cluster.name, &job.raw, run.submit_ms);
-    let terminal = run.end_ms <= as_of_ms;
-    let state = if terminal { run.state } else { RunState::Running }.as_str().to_owned();
+    let state = if run.end_ms <= as_of_ms { run.state } else { RunState::Running };
     let account = &ACCOUNTS[job.account];
-    let units: i64 = run.slots.iter().map(|s| world.hardware.slots[*s].units).sum();
-    let (cpus, mem_bytes) = (POD_CPUS * i64::from(job.gpus), job.kind.ask_gib * GIB * i64::from(job.gpus));
-    let granted = (job.kind.grant_mib > 0).then(|| job.kind.grant_mib << 20);
-    let ready_ms = run.start_ms + PULL_AFTER_MS + PULL_MS + job.kind.pull_minutes * MINUTE_MS;
-    let node = run.slots.first().map(|s| world.hardware.cards[world.hardware.slots[*s].card].node);
-    out.jobs.push(JobRow {
-        job_id,
+    let mem_bytes = job.kind.ask_gib * GIB * i64::from(job.gpus);
+    JobRow {
+        job_id: id::job_id(cluster.name, &job.raw, run.submit_ms),
         cluster: cluster.name.to_owned(),
         job_raw: job.raw.clone(),
         submit_ms: run.submit_ms,
@@ -195,7 +196,7 @@ fn pod(world: &World, job: &Job, run: &Run, as_of_ms: i64, source: &str, out: &m
         array_job: None,
         array_task: None,
         tasks: 1,
-        state: state.clone(),
+        state: state.as_str().to_owned(),
         user: Some(job.user.to_owned()),
         account: Some(account.name.to_owned()),
         queue: None,
@@ -206,11 +207,11 @@ fn pod(world: &World, job: &Job, run: &Run, as_of_ms: i64, source: &str, out: &m
         priority: None,
         reservation: None,
         comment: None,
-        req_gpu_units: Some(units),
+        req_gpu_units: Some(run.slots.iter().map(|s| world.hardware.slots[*s].units).sum()),
         req_model: None,
         req_mem_bytes: Some(mem_bytes),
-        req_gpu_mem_bytes: granted,
-        req_cpus: Some(cpus),
+        req_gpu_mem_bytes: (job.kind.grant_mib > 0).then(|| job.kind.grant_mib << 20),
+        req_cpus: Some(POD_CPUS * i64::from(job.gpus)),
         req_nodes: Some(1),
         time_limit_ms: job.limit_ms,
         pending_reason: None,
@@ -222,10 +223,18 @@ fn pod(world: &World, job: &Job, run: &Run, as_of_ms: i64, source: &str, out: &m
         limit_mem_bytes: Some(mem_bytes),
         source: source.to_owned(),
         as_of_ms,
-    });
-    out.allocations.push(AllocationRow {
+    }
+}
+
+/// What it holds: all that it asks for.
+fn on_its_node(world: &World, job: &Job, run: &Run, request: &JobRow) -> AllocationRow {
+    let cluster = &world.hardware.clusters[job.cluster];
+    let terminal = run.end_ms <= request.as_of_ms;
+    let ready_ms = run.start_ms + PULL_AFTER_MS + PULL_MS + job.kind.pull_minutes * MINUTE_MS;
+    let node = run.slots.first().map(|s| world.hardware.cards[world.hardware.slots[*s].card].node);
+    AllocationRow {
         allocation_id: id::allocation_id(cluster.name, &job.raw, run.start_ms),
-        job_id,
+        job_id: request.job_id,
         hint_id: id::hint_of_job(cluster.name, &job.raw),
         cluster: cluster.name.to_owned(),
         job_raw: job.raw.clone(),
@@ -233,17 +242,17 @@ fn pod(world: &World, job: &Job, run: &Run, as_of_ms: i64, source: &str, out: &m
         start_ms: run.start_ms,
         end_ms: terminal.then_some(run.end_ms),
         terminal,
-        state,
+        state: request.state.clone(),
         exit_code: terminal.then(|| run.exit.to_owned()),
         nodes: node.map(|n| world.hardware.nodes[n].name.clone()),
         node_count: Some(1),
-        gpu_units: units,
+        gpu_units: request.req_gpu_units.unwrap_or(0),
         gpu_count: run.slots.len() as i64,
         gpu_exact: true,
         model: Some(cluster.model.name.to_owned()),
-        cpus: Some(cpus),
-        mem_bytes: Some(mem_bytes),
-        gpu_mem_bytes: granted,
+        cpus: request.req_cpus,
+        mem_bytes: request.req_mem_bytes,
+        gpu_mem_bytes: request.req_gpu_mem_bytes,
         preemptible: Some(job.kind.preemptible),
         last_checkpoint_ms: None,
         suspended_ms: None,
@@ -254,9 +263,9 @@ fn pod(world: &World, job: &Job, run: &Run, as_of_ms: i64, source: &str, out: &m
         image_pull_ms: Some(run.start_ms + PULL_AFTER_MS),
         image_ready_ms: Some(ready_ms),
         container_start_ms: Some(ready_ms + CONTAINER_AFTER_MS),
-        source: source.to_owned(),
-        as_of_ms,
-    });
+        source: request.source.clone(),
+        as_of_ms: request.as_of_ms,
+    }
 }
 
 /// Pods of the same workload that run when this one starts, with it.
