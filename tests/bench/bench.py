@@ -27,7 +27,7 @@ GPUS = os.environ.get("GPULEDGER_BENCH_GPUS", "1000")
 DAYS = os.environ.get("GPULEDGER_BENCH_DAYS", "1 3").split()
 SHARED = Path(os.environ.get("GPULEDGER_SHARED", ROOT.parent / "shared"))
 ENGINES = os.environ.get("GPULEDGER_BENCH_ENGINES", "duckdb chdb polars").split()
-DERIVED = [*BY_DAY.values(), *WHOLE.values()]
+DERIVED = [*BY_DAY, *WHOLE.values()]
 
 
 class Took:

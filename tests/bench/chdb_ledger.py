@@ -148,6 +148,9 @@ class ChDb(ledger.Ledger):
         sql = dialect(statement.bound(values), self.known)
         self.session.query(f"INSERT INTO FUNCTION file('{self.out / name}', Parquet) {sql}")
 
+    def keep(self, table, name):
+        self.session.query(f"INSERT INTO FUNCTION file('{self.out / name}', Parquet) SELECT * FROM `{table}`")
+
     def reread(self, table, files):
         self.session.query(f"DROP TABLE IF EXISTS {table}")
         self.session.query(f"CREATE TABLE {table} ENGINE = Memory AS SELECT * FROM file('{files}', Parquet)")

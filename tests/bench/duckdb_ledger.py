@@ -65,6 +65,9 @@ class DuckDb(ledger.Ledger):
         self.db.execute(f"COPY ({dialect(statement.bound(values))}) TO '{self.out / name}' "
                         "(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3)")
 
+    def keep(self, table, name):
+        self.db.execute(f"COPY {table} TO '{self.out / name}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3)")
+
     def reread(self, table, files):
         self.db.execute(f"CREATE OR REPLACE TABLE {table} AS FROM read_parquet('{files}')")
 

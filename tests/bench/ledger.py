@@ -31,9 +31,10 @@ SPAN_DAYS_MAX = 62
 NEAR_MS = 900_000
 
 TYPES = {"Int64": "BIGINT", "Int32": "INTEGER", "Utf8": "VARCHAR", "Utf8View": "VARCHAR", "Boolean": "BOOLEAN"}
-# what the ledger publishes: by day, and whole
-BY_DAY = {50: "usage", 51: "session_day"}
-WHOLE = {60: "run", 61: "unit"}
+BUILD = ROOT / "aggregator" / "src" / "ledger.rs"
+# what the ledger publishes: by day (usage, and the outputs of steps of a span), and whole
+BY_DAY = ["usage", "session_day", "holder_cell", "device_cell", "device_mismatch"]
+WHOLE = {"60_run": "run", "61_unit": "unit", "62_request": "request"}
 
 
 def id63(kind, parts):
@@ -41,10 +42,16 @@ def id63(kind, parts):
     return max(int.from_bytes(hashlib.sha256(text).digest()[:8], "big") >> 1, 1)
 
 
+def steps_of(function):
+    """The statements of a function of aggregator/src/ledger.rs, in its order."""
+    text = BUILD.read_text()
+    body = text[text.index(f"fn {function}("):]
+    return re.findall(r'"ledger/(\w+)"', body[:body.index("\n}\n")])
+
+
 class Statement:
     def __init__(self, path):
         self.name = path.stem
-        self.number = int(path.stem.split("_")[0])
         self.text = path.read_text()
         self.output = re.search(r"^-- output: *(\w+)", self.text, re.M).group(1)
         declared = re.search(r"^-- parameters:(.*)$", self.text, re.M).group(1)
@@ -98,7 +105,8 @@ def rules_hash():
 
 
 class Ledger:
-    """The steps in their order. An engine fills in `open_table`, `create`, `query`, `put_names`, `write` and `reread`."""
+    """The steps in their order. An engine fills in `open_table`, `create`, `query`, `put_names`, `write`, `keep`
+    and `reread`."""
 
     engine = ""
     version = ""
@@ -109,11 +117,11 @@ class Ledger:
         with open(columns, newline="") as f:
             for row in csv.DictReader(f):
                 self.columns.setdefault(row["table_name"], []).append((row["column_name"], TYPES[row["data_type"]]))
-        self.statements = [Statement(p) for p in sorted(LEDGER.glob("*.sql"))]
+        self.statements = {p.stem: Statement(p) for p in LEDGER.glob("*.sql")}
         self.took = {}
 
     def open(self):
-        derived = {*BY_DAY.values(), *WHOLE.values(), "quarantine"}
+        derived = {*BY_DAY, *WHOLE.values(), "quarantine"}
         for table in sorted(set(self.columns) - derived):
             version = self.lake.cut["tables"].get(table)
             if table == "task_weight" and version is None:
@@ -121,26 +129,26 @@ class Ledger:
             else:
                 self.open_table(table, self.lake.files(table, version) if version is not None else [])
 
-    def number(self, number):
-        return next(s for s in self.statements if s.number == number)
-
     def timed(self, what, does, *given):
         since = time.monotonic()
         made = does(*given)
         self.took[what] = self.took.get(what, 0) + time.monotonic() - since
         return made
 
-    def step(self, statement, values):
-        self.timed(statement.name, self.create, statement, values)
+    def step(self, name, values):
+        self.timed(name, self.create, self.statements[name], values)
+
+    def rows_of(self, name, values):
+        return self.query(self.statements[name], values)
 
     def names(self):
-        rows = [[str(c) for c in r[:5]] for r in self.query(self.number(0), {})]
+        rows = [[str(c) for c in r[:5]] for r in self.rows_of("00_name", {})]
         ids = [id63(r[0], r[1:]) for r in rows]
         assert len(set(ids)) == len(ids), "two names have the same id"
         self.put_names(rows, ids)
 
     def spans(self, first, last):
-        rows = {int(d): int(n) for d, n in self.query(self.number(15), {"day_from": first, "day_to": last + 1})}
+        rows = {int(d): int(n) for d, n in self.rows_of("15_day_rows", {"day_from": first, "day_to": last + 1})}
         out, size = [], 0
         for day in range(first, last + 1):
             more = rows.get(day, 0)
@@ -155,26 +163,26 @@ class Ledger:
     def build(self):
         self.open()
         self.names()
-        for s in self.statements:
-            if 0 < s.number < 13:
-                self.step(s, {})
-        first, last = (int(v) for v in self.query(self.number(14), {})[0])
-        window = {"day_from": first - 1, "day_to": last + 2}
-        self.step(self.number(20), window)
-        self.step(self.number(13), window)
+        for name in steps_of("whole_history"):
+            self.step(name, {})
+        first, last = (int(v) for v in self.rows_of("14_days", {})[0])
+        for name in steps_of("failures"):
+            self.step(name, {"day_from": first - 1, "day_to": last + 2})
         spans = self.spans(first, last)
         for i, (a, b) in enumerate(spans):
             lo, hi = a * DAY_MS, b * DAY_MS
             values = {"day_from": a - 1, "day_to": b + 1, "lo_ms": lo, "hi_ms": hi,
                       "near_from_ms": lo - NEAR_MS, "near_to_ms": hi + NEAR_MS}
-            for s in self.statements:
-                if 20 <= s.number < 60 and s.number not in BY_DAY:
-                    self.step(s, values)
-            for number, table in BY_DAY.items():
-                self.timed(f"{table}, written", self.write, self.number(number), values, f"{table}-{i}.parquet")
-        self.reread("session_day", f"{self.out}/session_day-*.parquet")
-        for number, table in WHOLE.items():
-            self.timed(f"{table}, written", self.write, self.number(number), {}, f"{table}.parquet")
+            for name in steps_of("span_steps"):
+                self.step(name, values)
+            self.timed("usage, written", self.write, self.statements["50_usage"], values, f"usage-{i}.parquet")
+            for table in BY_DAY[1:]:
+                self.timed(f"{table}, written", self.keep, table, f"{table}-{i}.parquet")
+        # these two are read by what is published whole
+        for table in ["session_day", "device_mismatch"]:
+            self.reread(table, f"{self.out}/{table}-*.parquet")
+        for name, table in WHOLE.items():
+            self.timed(f"{table}, written", self.write, self.statements[name], {}, f"{table}.parquet")
         return spans
 
     def compare(self, table):
@@ -214,5 +222,5 @@ def main(kind):
     if asked.steps:
         said["steps"] = {k: round(v, 3) for k, v in sorted(ledger.took.items(), key=lambda i: -i[1])}
     if asked.compare:
-        said["compared"] = {t: ledger.compare(t) for t in [*BY_DAY.values(), *WHOLE.values()]}
+        said["compared"] = {t: ledger.compare(t) for t in [*BY_DAY, *WHOLE.values()]}
     print(json.dumps(said))

@@ -14,7 +14,7 @@ import duckdb_ledger
 import ledger
 
 KINDS = {"BIGINT": pl.Int64, "INTEGER": pl.Int32, "VARCHAR": pl.String, "BOOLEAN": pl.Boolean}
-BY_DUCKDB = {0, 13}
+BY_DUCKDB = {"00_name", "13_failure"}
 
 
 def call(name, *given):
@@ -118,7 +118,7 @@ class Polars(ledger.Ledger):
         self.context.register(table, frame)
 
     def rows(self, statement, values):
-        if statement.number not in BY_DUCKDB:
+        if statement.name not in BY_DUCKDB:
             return self.context.execute(dialect(statement.bound(values))).collect()
         db = duckdb.connect()
         for setting in duckdb_ledger.SETTINGS:
@@ -142,6 +142,10 @@ class Polars(ledger.Ledger):
 
     def write(self, statement, values, name):
         self.rows(statement, values).write_parquet(self.out / name, compression="zstd", compression_level=3)
+
+    def keep(self, table, name):
+        frame = self.context.execute(f'SELECT * FROM "{table}"').collect()
+        frame.write_parquet(self.out / name, compression="zstd", compression_level=3)
 
     def reread(self, table, files):
         self.context.register(table, pl.scan_parquet(files))
