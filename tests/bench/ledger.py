@@ -178,9 +178,7 @@ class Ledger:
             self.timed("usage, written", self.write, self.statements["50_usage"], values, f"usage-{i}.parquet")
             for table in BY_DAY[1:]:
                 self.timed(f"{table}, written", self.keep, table, f"{table}-{i}.parquet")
-        # these two are read by what is published whole
-        for table in ["session_day", "device_mismatch"]:
-            self.reread(table, f"{self.out}/{table}-*.parquet")
+        self.reread("session_day", f"{self.out}/session_day-*.parquet")
         for name, table in WHOLE.items():
             self.timed(f"{table}, written", self.write, self.statements[name], {}, f"{table}.parquet")
         return spans

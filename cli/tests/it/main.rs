@@ -20,6 +20,7 @@ mod case_time;
 mod commands;
 mod fleet;
 mod live;
+mod live_slurm;
 mod openb;
 mod philly;
 mod repeat;
