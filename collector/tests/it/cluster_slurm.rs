@@ -89,7 +89,7 @@ impl Slurm {
     fn wait(&self, line: &str, word: &str) {
         let start = Instant::now();
         while !self.run(line).contains(word) {
-            assert!(start.elapsed() < Duration::from_secs(120), "{line} does not print {word}: {}", self.run(line));
+            assert!(start.elapsed() < Duration::from_secs(240), "{line} does not print {word}: {}", self.run(line));
             std::thread::sleep(Duration::from_millis(300));
         }
     }
@@ -174,13 +174,14 @@ async fn what_is_written_is_what_slurm_says() {
     assert_eq!((change.nodes.len(), change.offers.len(), change.allocations.len()), (2, 2, 0));
     assert!(change.offers.iter().all(|o| o.resource == "gpu:h100" && o.count == 4));
 
+    // only the backfill scheduler starts it, and soonest where nothing else waits
+    let het = slurm.submit("-n1 --gres=gpu:1 : -n1 --gres=gpu:1 --wrap 'sleep 1200'");
+    slurm.wait(&format!("squeue -h -j {het} -o %T"), "RUNNING");
     let long = slurm.submit("--gres=gpu:1 --time=30 --wrap 'sleep 1200'");
     let whole = slurm.submit("--gres=gpu:2 -J train-a --comment='type=train' --account=nlp --wrap 'sleep 1200'");
     let array = slurm.submit("--array=1-3%1 --gres=gpu:h100:1 --wrap 'sleep 1200'");
-    let het = slurm.submit("-n1 --gres=gpu:1 : -n1 --gres=gpu:1 --wrap 'sleep 1200'");
     let held = slurm.submit("--hold --gpus=3 --wrap 'sleep 1'");
     let fails = slurm.submit("--gres=gpu:1 --wrap 'exit 3'");
-    slurm.wait(&format!("squeue -h -j {het} -o %T"), "RUNNING");
     slurm.wait(&format!("sacct -X -n -P -j {fails} -o State"), "FAILED");
 
     let change = collector.look().await;
