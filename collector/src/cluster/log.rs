@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The first line is everything as it was when the file was made; each further line is a look, or says that looks were
-//! sealed. When the lines outgrow the first, a new file takes the place of the old one. A line that was in flight when
+//! sealed. When the lines outgrow the first as looks are sealed, a new file takes the place of the old one. A line that was in flight when
 //! the writer died is cut off: that look never was. A file that does not read otherwise is set aside, and a new epoch
 //! begins.
 
@@ -131,7 +131,7 @@ impl Log {
     pub fn look(&mut self, disk: &dyn Disk, change: Change) -> Result<(), LogError> {
         self.line(disk, &LineOut::Look(&change))?;
         take(&mut self.kept, change);
-        self.fold_if_long(disk)
+        Ok(())
     }
 
     /// The looks so far are parked as parcel `number`.

@@ -89,7 +89,7 @@ impl Slurm {
     fn wait(&self, line: &str, word: &str) {
         let start = Instant::now();
         while !self.run(line).contains(word) {
-            assert!(start.elapsed() < Duration::from_secs(120), "{line} does not print {word}: {}", self.run(line));
+            assert!(start.elapsed() < Duration::from_secs(240), "{line} does not print {word}: {}", self.run(line));
             std::thread::sleep(Duration::from_millis(300));
         }
     }
@@ -174,13 +174,14 @@ async fn what_is_written_is_what_slurm_says() {
     assert_eq!((change.nodes.len(), change.offers.len(), change.allocations.len()), (2, 2, 0));
     assert!(change.offers.iter().all(|o| o.resource == "gpu:h100" && o.count == 4));
 
-    let long = slurm.submit("--gres=gpu:1 --time=1 --wrap 'sleep 300'");
-    let whole = slurm.submit("--gres=gpu:2 -J train-a --comment='type=train' --account=nlp --wrap 'sleep 300'");
-    let array = slurm.submit("--array=1-3%1 --gres=gpu:h100:1 --wrap 'sleep 300'");
-    let het = slurm.submit("-n1 --gres=gpu:1 : -n1 --gres=gpu:1 --wrap 'sleep 300'");
+    // only the backfill scheduler starts it, and soonest where nothing else waits
+    let het = slurm.submit("-n1 --gres=gpu:1 : -n1 --gres=gpu:1 --wrap 'sleep 1200'");
+    slurm.wait(&format!("squeue -h -j {het} -o %T"), "RUNNING");
+    let long = slurm.submit("--gres=gpu:1 --time=30 --wrap 'sleep 1200'");
+    let whole = slurm.submit("--gres=gpu:2 -J train-a --comment='type=train' --account=nlp --wrap 'sleep 1200'");
+    let array = slurm.submit("--array=1-3%1 --gres=gpu:h100:1 --wrap 'sleep 1200'");
     let held = slurm.submit("--hold --gpus=3 --wrap 'sleep 1'");
     let fails = slurm.submit("--gres=gpu:1 --wrap 'exit 3'");
-    slurm.wait(&format!("squeue -h -j {het} -o %T"), "RUNNING");
     slurm.wait(&format!("sacct -X -n -P -j {fails} -o State"), "FAILED");
 
     let change = collector.look().await;
@@ -199,7 +200,7 @@ async fn what_is_written_is_what_slurm_says() {
     assert_eq!(collector.job(&het).het_leader.as_deref(), Some(het.as_str()));
     for raw in [&long, &whole, &het] {
         let said = indices(&slurm, raw);
-        assert!(!said.is_empty());
+        assert!(!said.is_empty(), "{}", slurm.run(&format!("scontrol -d show job {raw}")));
         let expected = said.iter().flat_map(|(node, list)| {
             let (lo, hi) = list.split_once('-').unwrap_or((list, list));
             let span = lo.parse::<i64>().unwrap()..=hi.parse().unwrap();
@@ -213,6 +214,8 @@ async fn what_is_written_is_what_slurm_says() {
     let change = collector.look().await;
     assert_eq!((change.allocations.len(), change.holdings.len(), change.nodes.len()), (0, 0, 0), "{change:?}");
 
+    // it has run for some time: the new limit is soon behind it
+    slurm.run(&format!("scontrol update jobid={long} timelimit=1"));
     slurm.run(&format!("scontrol suspend {het}"));
     slurm.run(&format!("scontrol requeue {whole}"));
     slurm.run(&format!("scancel {held}"));
@@ -302,7 +305,7 @@ fn the_binary_does_the_same(slurm: &Slurm, collector: &Collector) {
 
 /// Without its controller a look fails, and says nothing of jobs.
 async fn the_controller_goes_away(slurm: &Slurm, collector: &mut Collector) {
-    let last = slurm.submit("--gres=gpu:1 --wrap 'sleep 300'");
+    let last = slurm.submit("--gres=gpu:1 --wrap 'sleep 1200'");
     slurm.wait(&format!("squeue -h -j {last} -o %T"), "RUNNING");
     collector.look().await;
     let pid = std::fs::read_to_string(slurm.folder.path().join("run/slurmctld.pid")).unwrap();

@@ -13,7 +13,7 @@ use super::time::{Moment, moment};
 use super::{is_blank, number};
 
 /// What `squeue` is asked for with `-O`: fields with widths that nothing of them fills. Values are apart by blanks.
-pub const FORMAT: &str = "JobID:24,State:24,UserID:24,SubmitTime:40,StartTime:40,tres-alloc:1024";
+pub const FORMAT: &str = "JobID:24,State:24,UserID:24,SubmitTime:40,StartTime:40,tres-alloc:512";
 
 /// A job, as told by the controller alone.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use gpuledger_scheduler::slurm::scontrol::job::{self, ScontrolJob};
 use gpuledger_scheduler::slurm::scontrol::node;
 use gpuledger_scheduler::slurm::witness::{self, Seen};
 use gpuledger_schema::id::id63;
+use gpuledger_schema::state::RunState;
 use gpuledger_schema::table::QuarantineRow;
 
 use super::{Before, LookError, Looker, Snapshot};
@@ -50,10 +51,10 @@ impl SlurmLooker {
         Self { cluster: cluster.to_owned(), config: config.clone(), commands, fields: None }
     }
 
-    /// Accounting since it was last heard, with the overlap.
-    async fn accounting(&mut self, now_ms: i64, before: &Before) -> Result<Accounted, LookError> {
+    /// Accounting since it was last heard, with the overlap; none where there is no accounting.
+    async fn accounting(&mut self, now_ms: i64, before: &Before) -> Result<Option<Accounted>, LookError> {
         let Some(sacct) = self.config.accounting().map(std::borrow::ToOwned::to_owned) else {
-            return Ok(Accounted::default());
+            return Ok(None);
         };
         if self.fields.is_none() {
             self.fields = Some(accounting::fields(&mut self.commands, &sacct).await?);
@@ -65,7 +66,7 @@ impl SlurmLooker {
             None => now_ms - minutes(self.config.accounting_back_h * 60),
         };
         let text = accounting::ask(&mut self.commands, &sacct, &fields, from_ms).await?;
-        accounting::read(&self.cluster, whole("sacct", &text)?)
+        accounting::read(&self.cluster, whole("sacct", &text)?).map(Some)
     }
 }
 
@@ -88,11 +89,18 @@ impl Looker for SlurmLooker {
         drop(nodes);
         look.jobs(whole("scontrol show job", &jobs)?, whole("squeue", &seen)?)?;
         drop((jobs, seen));
-        let has_accounting = self.config.accounting().is_some();
         match accounted {
-            Ok(accounted) if has_accounting => look.accounting(accounted, before),
-            Ok(_) => {}
-            Err(e) => look.out.failed.push(("accounting", e)),
+            Ok(None) => {}
+            Ok(Some(accounted)) => {
+                look.keep_what_is_over(before);
+                look.accounting(accounted);
+            }
+            Err(e) => {
+                look.keep_what_is_over(before);
+                look.out.failed.push(("accounting", e));
+                // a version that was exchanged may have other fields
+                self.fields = None;
+            }
         }
         Ok(look.out)
     }
@@ -200,14 +208,17 @@ impl<'a> Look<'a> {
         Ok(())
     }
 
+    /// Where there is accounting, what was written of something that is over stays, unless accounting says otherwise.
+    fn keep_what_is_over(&mut self, before: &Before) {
+        let is_over = |state: &str| state.parse().is_ok_and(RunState::is_terminal);
+        self.out.allocations.retain(|run| !run.terminal || !before.done.contains(&run.allocation_id));
+        self.out.jobs.retain(|job| !is_over(&job.state) || !before.done.contains(&job.job_id));
+    }
+
     /// Accounting is believed in what is over: its rows take the place of the controller's.
-    fn accounting(&mut self, accounted: Accounted, before: &Before) {
+    fn accounting(&mut self, accounted: Accounted) {
         self.out.accounted_ms = Some(self.out.as_of_ms);
         let out = &mut self.out;
-        // what was written of something that is over stays, unless accounting says otherwise
-        out.allocations.retain(|run| !run.terminal || !before.done.contains(&run.allocation_id));
-        let is_over = |state: &str| state.parse().is_ok_and(gpuledger_schema::state::RunState::is_terminal);
-        out.jobs.retain(|job| !is_over(&job.state) || !before.done.contains(&job.job_id));
         let held: HashSet<i64> = out.holdings.iter().map(|h| h.allocation_id).collect();
         out.holdings.extend(accounted.holdings.into_iter().filter(|h| !held.contains(&h.allocation_id)));
         let ended: HashSet<i64> = accounted.allocations.iter().map(|run| run.allocation_id).collect();
