@@ -1,7 +1,7 @@
 //! Kubernetes as a source of looks: pods that ask for GPUs, and the nodes that have them, followed by watches.
 //!
 //! A look hands out what the watches know. It is a look only if the API server was heard of within the last two intervals
-//! (an event, a bookmark, a list, a watch that opened); else it fails, and what is held stays unknown. Its as-of is when
+//! (an event, a bookmark, a list, a watch that ended in its time); else it fails, and what is held stays unknown. Its as-of is when
 //! both watches were last heard of.
 
 use std::collections::HashSet;
@@ -142,7 +142,7 @@ impl KubernetesLooker {
         let own = &config.scheduler;
         let store: Shared = Arc::new(Mutex::new(Store::new(own.pod_rules(), own.node_rules())));
         let interval_ms = config.interval_ms();
-        // half an interval: a watch in which nothing happens opens again often enough to be heard of
+        // half an interval: a watch in which nothing happens ends often enough to be heard of
         let window_s = u32::try_from(interval_ms / 2_000).unwrap_or(1_800).max(5);
         let wanted = SUBJECTS.iter().filter(|(kind, _)| match kind {
             Kind::Pulling | Kind::Pulled => own.events,

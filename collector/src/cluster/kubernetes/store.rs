@@ -16,6 +16,8 @@ use super::watch::Sink;
 const DELETED_MAX: usize = 20_000;
 /// Pods of which image events are kept, also such as are not known yet.
 const IMAGES_MAX: usize = 20_000;
+/// Pods that are asked, when events have to go, whether they hold GPUs.
+const TRIM_TRIES: usize = 64;
 /// Image events of a pod that are kept: a pod has few images.
 const IMAGES_OF_POD_MAX: usize = 16;
 /// Objects that could not be read, of which the name is kept.
@@ -183,17 +185,28 @@ impl Store {
     fn image(&mut self, event: ImageEvent) {
         if !self.images.contains_key(&event.pod) {
             self.images_order.push_back(event.pod.clone());
-            if self.images_order.len() > IMAGES_MAX
-                && let Some(oldest) = self.images_order.pop_front()
-            {
-                self.images.remove(&oldest);
-            }
+            self.trim_images();
         }
         let of = self.images.entry(event.pod).or_default();
         if !event.ready {
             of.pulling_ms = Some(of.pulling_ms.map_or(event.at_ms, |before| before.min(event.at_ms)));
         } else if of.pulled_ms.len() < IMAGES_OF_POD_MAX && !of.pulled_ms.contains(&event.at_ms) {
             of.pulled_ms.push(event.at_ms);
+        }
+    }
+
+    /// Events of pods that hold nothing go first; of those that do, the oldest.
+    fn trim_images(&mut self) {
+        for last in (0..TRIM_TRIES).rev() {
+            if self.images_order.len() <= IMAGES_MAX {
+                return;
+            }
+            let Some(oldest) = self.images_order.pop_front() else { return };
+            if last > 0 && self.pods.contains_key(&oldest) {
+                self.images_order.push_back(oldest);
+            } else {
+                self.images.remove(&oldest);
+            }
         }
     }
 

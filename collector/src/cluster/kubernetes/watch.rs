@@ -1,8 +1,9 @@
 //! Following a kind of objects: listed page by page, then watched from there on.
 //!
 //! A watch that breaks is taken up where its last event or bookmark was; one that the server no longer remembers (410) is
-//! listed again. How long ago the server was last heard of is kept for the looks: a bookmark, or a watch that opens, says
-//! that nothing was missed so far. The client library's own watcher passes bookmarks over, so that its silence could not be
+//! listed again. How long ago the server was last heard of is kept for the looks: an event, a bookmark, or the end of a
+//! watch in good order says that nothing was missed so far. That a watch opens does not: its first word may be that too much
+//! was forgotten. The client library's own watcher passes bookmarks over, so that its silence could not be
 //! told from a server that is gone; hence the loop is here, over that library's connection.
 
 use std::sync::Arc;
@@ -75,7 +76,7 @@ pub(super) struct Watch<S> {
     pub(super) calls: Arc<AtomicU64>,
     /// Objects of a page.
     pub(super) page_size: u32,
-    /// Seconds after which the server is asked to end a watch, so that a silent one proves itself by opening again.
+    /// Seconds after which the server is asked to end a watch, so that one in which nothing happens proves itself by its end.
     pub(super) window_s: u32,
 }
 
@@ -192,12 +193,16 @@ impl<S: Sink> Watch<S> {
         let request = built(self.request().watch(&params, version))?;
         let accept = if self.subject.metadata_only { METADATA } else { WHOLE };
         let mut body = ask::open(&self.client, request, accept).await?.into_body();
-        self.sink.heard(self.now_ms());
         let patience = Duration::from_secs(u64::from(self.window_s)) + SILENT;
         let mut line = Vec::new();
         loop {
             let frame = match tokio::time::timeout(patience, body.frame()).await {
-                Err(_) | Ok(None) => return Ok(End::Closed),
+                Err(_) => return Ok(End::Closed),
+                Ok(None) if line.is_empty() => {
+                    self.sink.heard(self.now_ms());
+                    return Ok(End::Closed);
+                }
+                Ok(None) => return Err(AskError::Away("the connection ended in the middle of an event".to_owned())),
                 Ok(Some(frame)) => frame.map_err(|e| AskError::Away(e.to_string()))?,
             };
             let Ok(data) = frame.into_data() else { continue };

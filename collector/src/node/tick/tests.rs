@@ -401,3 +401,14 @@ fn a_clock_put_back_keeps_numbers_apart_and_writes_devices_again_where_they_were
     let seen: Vec<i64> = all.devices.iter().map(|d| d.first_seen_ms).collect();
     assert_eq!(seen, [OFFSET_MS + 60_000, OFFSET_MS + 60_000 - 1_200_000]);
 }
+
+#[test]
+fn a_power_limit_that_the_driver_does_not_say_is_absent_with_its_reason() {
+    let known = card("GPU-a", used(&[]), Ok(activity(0, 0, 0, 0)));
+    let mut silent = known.clone();
+    silent.minute.as_mut().unwrap().power_limit_mw = NONE;
+    let rows = rows_of(&[known, silent], &people(&[]), &[]);
+    assert_eq!(rows.minutes.iter().map(|m| m.power_limit_mw).collect::<Vec<_>>(), [Some(700_000), None]);
+    let says = |at: usize| rows.minutes[at].reason.as_deref().unwrap_or_default().contains("power_limit_mw");
+    assert_eq!((says(0), says(1)), (false, true));
+}
