@@ -25,6 +25,7 @@ use tell::{PARCEL, Parcel, card_uuid, looked, ms, parcels, run_id};
 const STEPS: usize = 4;
 /// Minutes of a cell.
 const CELL: usize = 15;
+const MINUTE: i64 = 60_000;
 
 /// What is in the lake.
 struct Known<'a> {
@@ -109,13 +110,16 @@ impl Known<'_> {
                 for thing in job.things.iter().filter(|t| t.card == card) {
                     let sum = out.entry(run_id(self.fleet, job)).or_default();
                     let busy = job.busy_ms(thing, minute);
-                    sum[0] += busy;
-                    sum[1] += 60_000 * thing.share / CARD_UNITS - busy;
+                    sum[0] += busy * CARD_UNITS;
+                    sum[1] += MINUTE * thing.share - busy * CARD_UNITS;
                     free -= thing.share;
                 }
             }
             let nobody = out.entry(0).or_default();
-            nobody[if node.minutes[minute].up { 3 } else { 4 }] += 60_000 * free / CARD_UNITS;
+            nobody[if node.minutes[minute].up { 3 } else { 4 }] += MINUTE * free;
+        }
+        for sum in out.values_mut().flatten() {
+            *sum /= CARD_UNITS;
         }
         out.retain(|_, c| c.iter().any(|v| *v > 0));
         out
@@ -152,7 +156,7 @@ fn compare(known: &Known<'_>, usage: &BTreeMap<(i64, i64), BTreeMap<i64, Classes
             // parts of a card settle to whole milliseconds
             let shared = card == 1 && node.replicas > 1 || card == 0 && node.cut.is_some();
             let near =
-                |a: &Classes, b: &Classes| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= if shared { 8 } else { 0 });
+                |a: &Classes, b: &Classes| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= if shared { 1 } else { 0 });
             let same = truth.len() == is.len() && truth.iter().all(|(h, c)| is.get(h).is_some_and(|i| near(c, i)));
             if !same {
                 wrong.push(format!("{} card {card} cell {cell}\n  was {truth:?}\n  is  {is:?}", node.name));
@@ -171,7 +175,7 @@ fn held(known: &Known<'_>, usage: &BTreeMap<(i64, i64), BTreeMap<i64, Classes>>)
     let wrong = |(number, job): (usize, &Job)| {
         let units: i64 = job.things.iter().map(|t| t.share).sum();
         let minutes = known.end(number).saturating_sub(job.start) as i64;
-        let was = minutes * 60_000 * (units / 1_000) / (CARD_UNITS / 1_000);
+        let was = (i128::from(minutes * MINUTE) * i128::from(units) / i128::from(CARD_UNITS)) as i64;
         let is = sums.get(&run_id(known.fleet, job)).copied().unwrap_or(0);
         let whole = units % CARD_UNITS == 0;
         ((was - is).abs() > if whole { 0 } else { 96 })
