@@ -22,12 +22,13 @@ mod reader;
 mod render;
 mod samples;
 mod usage;
+mod verified;
 
 pub use accounting::accounting;
 pub use charge::{Charges, charge};
 pub use dimension::{Dimension, Step, UnknownDimension};
 pub use facts::prepare;
-pub use findings::{Asked as FindingsAsked, findings, verified};
+pub use findings::{Asked as FindingsAsked, findings};
 pub use gaps::gaps;
 pub(crate) use grouped::{texts, whole};
 pub use job::{JobReport, job};
@@ -37,6 +38,7 @@ pub use reader::Reader;
 pub use render::{Format, RenderError, UnknownFormat, render};
 pub use samples::samples;
 pub use usage::usage;
+pub use verified::verified;
 
 /// What is asked of a report.
 #[derive(Debug, Clone)]
