@@ -1,5 +1,5 @@
 -- A run whose first kernel came long after it got its GPUs: scheduled -> images pulled -> container started -> first kernel, as far as
--- each step is known. It claims the cells wholly before the first kernel.
+-- each step is known. A session of a bare host was not scheduled and has none. It claims the cells wholly before the first kernel.
 -- layer: cluster. cause: slow cold start
 -- grain: holder x claim. units: ms, epoch ms, cells, ppm; value and threshold in `unit`
 -- inputs: evidence, limits
@@ -18,5 +18,5 @@ SELECT 'slow_start' AS rule, 'cluster' AS layer, 'slow cold start' AS cause, e.h
     '把镜像和模型放在节点附近（预拉取、本地缓存），先准备数据再申请 GPU。' AS remedy_zh
 FROM evidence e
 JOIN limits l ON l.scope_key = e.scope_key
-WHERE e.began_inside AND e.first_active_ms - e.start_ms >= l.slow_start_ms
+WHERE e.kind = 'scheduler' AND e.began_inside AND e.first_active_ms - e.start_ms >= l.slow_start_ms
     AND e.first_seen_ms - e.start_ms <= 900000 AND e.coverage_ppm >= l.coverage_ppm

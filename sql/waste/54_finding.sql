@@ -2,6 +2,7 @@
 -- finding alone, so that it adds up over findings to the waste of the window; gaps are a separate sum, of which `counted_gap`
 -- is the one per run that totals may add. A rule that only says how idle a run is (idle_since, low_use, sm_low_week, debug_left)
 -- is listed where idle time or a gap is its own: elsewhere an earlier rule has said it.
+-- `idle_other` is no finding but the rest that makes idle time add up.
 -- What a run's text says comes from its longest row of the rule. An absent coverage is not a measured one.
 -- grain: rule x holder x team x cost centre x pool x tier x model x currency. units: ms, epoch ms, ppm, exact money
 -- inputs: hit, claimed, gap_line, evidence, run, finding_note
@@ -55,7 +56,7 @@ SELECT w.rule, w.rank, coalesce(h.layer, 'card') AS layer, coalesce(h.cause, 'id
     w.team, w.cost_center, w.pool, w.tier, w.model, w.currency,
     coalesce(h.from_ms, e.from_ms, r.start_ms) AS from_ms, coalesce(h.to_ms, e.to_ms, r.end_ms) AS to_ms,
     coalesce(h.first_seen_ms, e.first_seen_ms) AS first_seen_ms,
-    CASE WHEN w.place = 1 THEN 1 ELSE 0 END AS findings,
+    CASE WHEN w.place = 1 AND w.rule <> 'idle_other' THEN 1 ELSE 0 END AS findings,
     w.idle_ms, w.waste_cost, w.gap_ms, w.gap_cost, w.counted_gap_ms, w.counted_gap_cost,
     coalesce(h.coverage_ppm, e.coverage_ppm) AS coverage_ppm, h.value, h.threshold, h.unit,
     coalesce(h.evidence, 'idle between its work: ' || CAST(w.idle_ms / 3600000 AS VARCHAR) || '.'

@@ -1,8 +1,7 @@
-//! `report findings`: what was asked for and not used, by the rules of `sql/waste`, priced, with evidence and a remedy; and
-//! `findings verify`: what those marked done have saved.
+//! `report findings`: what was asked for and not used, by the rules of `sql/waste`, priced, with evidence and a remedy.
 
 use gpuledger_schema::unit::{CELL_MS, DAY_MS};
-use gpuledger_schema::window::{Window, show_ms};
+use gpuledger_schema::window::show_ms;
 
 use super::grouped::{Measure, grouped, texts, whole};
 use super::lang::Lang;
@@ -38,6 +37,8 @@ const RULES: &[&str] = &[
 ];
 /// Rules that read cells of the window themselves.
 const BY_CELL: &[&str] = &["waste/33_hung", "waste/42_sm_low_week", "waste/45_resident_service"];
+/// The rest of idle time, which no rule explains: no finding, and listed only where it is asked for.
+const REST: &str = "idle_other";
 /// Findings whose evidence and remedy stand below a table where nobody says how many.
 const TOLD: usize = 10;
 
@@ -135,7 +136,7 @@ fn at(column: &str) -> usize {
     TEXTS.iter().position(|t| *t == column).unwrap_or(0)
 }
 
-async fn lines(reader: &Reader, asked: &Asked) -> Result<Vec<Line>, ReportError> {
+async fn lines(reader: &Reader) -> Result<Vec<Line>, ReportError> {
     let fail = |e| ReportError::Group { table: "finding".to_owned(), source: Box::new(e) };
     let frame = reader.engine().context().table("finding").await.map_err(fail)?;
     let mut lines = Vec::new();
@@ -164,7 +165,6 @@ async fn lines(reader: &Reader, asked: &Asked) -> Result<Vec<Line>, ReportError>
             });
         }
     }
-    lines.retain(|l| asked.rules.is_empty() || asked.rules.contains(&l.texts[0]));
     let money_of = |l: &Line| std::cmp::Reverse(l.exact[0] + l.exact[1]);
     let time_of = |l: &Line| std::cmp::Reverse(l.idle_ms + l.gap_ms);
     lines.sort_by_cached_key(|l| (money_of(l), time_of(l), l.texts.clone(), l.from_ms));
@@ -301,37 +301,53 @@ pub async fn findings(reader: &Reader, ask: &Ask, asked: &Asked) -> Result<Repor
 }
 
 async fn list(reader: &Reader, ask: &Ask, asked: &Asked) -> Result<Report, ReportError> {
-    let lines = lines(reader, asked).await?;
-    let amounts = |i: usize| lines.iter().map(|l| l.exact[i]).collect::<Vec<_>>();
+    let all = lines(reader).await?;
+    let amounts = |i: usize| all.iter().map(|l| l.exact[i]).collect::<Vec<_>>();
     let measures: Vec<Amounts> = vec![("waste", amounts(0)), ("gap", amounts(1)), ("counted", amounts(2))];
     let cost = round(reader.engine(), &ask.currency, &measures).await?;
-    let kept = asked.top.unwrap_or(lines.len()).min(lines.len());
-    let of = |i: usize| [cost[0][i], cost[1][i], cost[2][i]];
-    let sum = |f: fn(&Line) -> i128| lines.iter().map(f).sum::<i128>();
+    let wanted = |rule: &String| if asked.rules.is_empty() { rule != REST } else { asked.rules.contains(rule) };
+    let (listed, left): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|i| wanted(&all[*i].texts[0]));
+    let sum = |f: fn(&Line) -> i128| listed.iter().map(|i| f(&all[*i])).sum::<i128>();
+    let paid_for = |of: usize| listed.iter().map(|i| cost[of][*i]).sum::<i128>();
     let ms = [sum(|l| l.idle_ms), sum(|l| l.counted_ms)];
-    let paid = [cost[0].iter().sum(), cost[2].iter().sum()];
+    let paid = [paid_for(0), paid_for(2)];
     let mut total: Vec<Value> = columns(asked.lang).iter().map(|_| Value::Text(String::new())).collect();
     total[0] = Value::Text("total".to_owned());
-    total[4] = Value::Text(String::new());
     total[5..9].clone_from_slice(&[Value::Ms(ms[0]), Value::Money(paid[0]), Value::Ms(ms[1]), Value::Money(paid[1])]);
     let mut notes: Vec<String> = Vec::new();
     let remedy = at(asked.lang.of("remedy_en", "remedy_zh"));
-    for (i, l) in lines.iter().enumerate().take(asked.top.unwrap_or(TOLD)) {
-        let told = [&l.texts[at("rule")], &l.texts[at("subject")], &l.texts[at("evidence")], &l.texts[remedy]];
-        notes.push(format!("{}. {} {}: {}. {}", i + 1, told[0], told[1], told[2], told[3]));
+    for (n, i) in listed.iter().enumerate().take(asked.top.unwrap_or(TOLD)) {
+        let told = ["rule", "subject", "evidence"].map(|column| all[*i].texts[at(column)].as_str());
+        notes.push(format!("{}. {} {}: {}. {}", n + 1, told[0], told[1], told[2], all[*i].texts[remedy]));
     }
-    if kept < lines.len() {
-        notes.push(format!("the first {kept} of {} rows; the total is of all", lines.len()));
+    let kept = asked.top.unwrap_or(listed.len()).min(listed.len());
+    if kept < listed.len() {
+        notes.push(format!("the first {kept} of {} rows; the total is of all", listed.len()));
+    }
+    let rest: Vec<usize> = left.into_iter().filter(|i| all[*i].texts[0] == REST).collect();
+    let rest_ms = rest.iter().map(|i| all[*i].idle_ms).sum::<i128>();
+    if rest_ms > 0 {
+        let worth = money(rest.iter().map(|i| cost[0][*i]).sum(), ask.currency.digits(), true);
+        notes.push(unexplained(asked.lang, &hours(rest_ms, 1), &format!("{worth} {}", ask.currency.code())));
     }
     Ok(Report {
         sentence: sentence(asked.lang, ask, sum(|l| l.count), ms, paid),
         columns: columns(asked.lang),
-        rows: (0..kept).map(|i| values(&lines[i], of(i), ask)).collect(),
+        rows: listed[..kept].iter().map(|i| values(&all[*i], [0, 1, 2].map(|of| cost[of][*i]), ask)).collect(),
         total: Some(total),
         notes,
         currency: Some(ask.currency.clone()),
         table_decimals: 1,
     })
+}
+
+fn unexplained(lang: Lang, hours: &str, worth: &str) -> String {
+    match lang {
+        Lang::En => {
+            format!("{hours} GPU-hours of idle time more, worth {worth}, no rule explains (`--by rule`: {REST})")
+        }
+        Lang::Zh => format!("另有 {hours} GPU 小时空闲（价值 {worth}）没有规则解释（`--by rule`：{REST}）"),
+    }
 }
 
 const MEASURES: &[Measure] = &[
@@ -378,85 +394,4 @@ async fn sums(reader: &Reader, ask: &Ask, asked: &Asked) -> Result<Report, Repor
         currency: Some(ask.currency.clone()),
         table_decimals: 1,
     })
-}
-
-/// What findings marked done have saved: the same owner and name before and after.
-pub async fn verified(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
-    let engine = reader.engine();
-    engine.step("ledger/01_as_of", &Params::new()).await?;
-    let (_, rows) = engine.run("waste/57_note_window", &Params::new()).await?;
-    let first = |name| -> Result<Option<i128>, ReportError> {
-        let all = rows.iter().map(|b| whole(b, name)).collect::<Result<Vec<_>, _>>()?;
-        Ok(all.concat().first().copied().flatten())
-    };
-    let columns = vec![
-        Column::new("rule", "finding", Kind::Text),
-        Column::new("subject", "job", Kind::Text),
-        Column::new("user", "user", Kind::Text),
-        Column::new("name", "name", Kind::Text),
-        Column::new("done", "done", Kind::Text),
-        Column::new("by", "by", Kind::Text),
-        Column::new("days", "days", Kind::Count),
-        Column::new("held_before_hours", "", Kind::Hours),
-        Column::new("idle_before_hours", "idle before", Kind::Hours),
-        Column::new("held_after_hours", "", Kind::Hours),
-        Column::new("idle_after_hours", "idle after", Kind::Hours),
-        Column::new("saved_hours", "saved h", Kind::Hours),
-        Column::new("saved", "saved", Kind::Money),
-    ];
-    let mut report = Report {
-        sentence: "no finding is marked done".to_owned(),
-        columns,
-        rows: Vec::new(),
-        total: None,
-        notes: Vec::new(),
-        currency: Some(ask.currency.clone()),
-        table_decimals: 1,
-    };
-    let (Some(from_ms), Some(as_of_ms)) = (first("from_ms")?, first("as_of_ms")?) else { return Ok(report) };
-    let (from_ms, as_of_ms) = (from_ms as i64, as_of_ms as i64);
-    if as_of_ms <= from_ms {
-        return Ok(report);
-    }
-    let window = Window { from_ms: from_ms.div_euclid(CELL_MS) * CELL_MS, to_ms: as_of_ms };
-    prepare(reader, &Ask { window, ..ask.clone() }).await?;
-    let (_, found) = engine.run("waste/56_verified", &Params::from([("as_of_ms", bigint(as_of_ms))])).await?;
-    let mut exact = Vec::new();
-    for b in &found {
-        let words = ["rule", "subject", "user", "name"].iter().map(|n| texts(b, n)).collect::<Result<Vec<_>, _>>()?;
-        let by = texts(b, "by")?;
-        let numbers = [
-            "done_ms",
-            "days",
-            "held_before_ms",
-            "idle_before_ms",
-            "held_after_ms",
-            "idle_after_ms",
-            "saved_ms",
-            "saved_cost",
-        ];
-        let numbers = numbers.iter().map(|n| whole(b, n)).collect::<Result<Vec<_>, _>>()?;
-        for i in 0..b.num_rows() {
-            let mut line: Vec<Value> = words.iter().map(|w| Value::Text(w[i].clone())).collect();
-            line.push(Value::Text(show_ms(numbers[0][i].unwrap_or(0) as i64, ask.zone)));
-            line.push(Value::Text(by[i].clone()));
-            line.push(Value::Count(numbers[1][i].unwrap_or(0)));
-            line.extend(numbers[2..7].iter().map(|n| n[i].map_or(Value::Unknown, Value::Ms)));
-            exact.push(numbers[7][i]);
-            report.rows.push(line);
-        }
-    }
-    let amounts: Vec<Amounts> = vec![("saved", exact.iter().map(|e| e.unwrap_or(0)).collect())];
-    let cost = round(engine, &ask.currency, &amounts).await?;
-    for (i, line) in report.rows.iter_mut().enumerate() {
-        line.push(if exact[i].is_some() { Value::Money(cost[0][i]) } else { Value::Unknown });
-    }
-    let m = money(cost[0].iter().sum(), ask.currency.digits(), true);
-    report.sentence =
-        format!("{} findings marked done have saved {m} {} so far", report.rows.len(), ask.currency.code());
-    report.rows.sort_by_key(|r| match (&r[4], &r[1]) {
-        (Value::Text(done), Value::Text(subject)) => (done.clone(), subject.clone()),
-        _ => (String::new(), String::new()),
-    });
-    Ok(report)
 }

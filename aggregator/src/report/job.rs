@@ -111,6 +111,7 @@ pub async fn job(
     let cost = round(engine, currency, &amounts).await?;
     let paid = [cost[0][0], cost[1][0]].map(|v| format!("{} {}", money(v, currency.digits(), true), currency.code()));
     let mut lines: Vec<(String, String)> = described(&facts, zone, lang);
+    lines.extend(asked(&facts, lang));
     lines.extend(measured(&facts, lang));
     lines.push((lang.of("charge", "费用").to_owned(), charged(&facts, &paid, lang)));
     lines.extend(found(reader, holder, lang).await?);
@@ -133,11 +134,43 @@ fn title(f: &Facts, lang: Lang) -> String {
     )
 }
 
-/// Who, where, when and what was asked for.
+/// Who, where and when.
 fn described(f: &Facts, zone: Tz, lang: Lang) -> Vec<(String, String)> {
     let instant = |name| f.number(name).map_or_else(|| "?".to_owned(), |ms| show_ms(ms as i64, zone));
+    let no_eligible = lang.of("when it could have started is not recorded", "未记录可开始时间");
+    let pairs = |parts: &[(&str, String)]| {
+        parts.iter().map(|(label, value)| format!("{label} {value}")).collect::<Vec<_>>().join(", ")
+    };
+    let who = [
+        (lang.of("account", "账户"), f.word("account")),
+        (lang.of("team", "团队"), f.word("team")),
+        (lang.of("cost centre", "成本中心"), f.word("cost_center")),
+    ];
+    let place = [
+        (lang.of("queue", "队列"), f.word("queue")),
+        ("QoS", f.word("qos")),
+        (lang.of("pool", "资源池"), f.word("pool")),
+        (lang.of("tier", "档位"), f.word("tier")),
+        (lang.of("nodes", "节点"), f.word("nodes")),
+    ];
+    let when = [
+        (lang.of("submitted", "提交"), instant("submit_ms")),
+        (lang.of("started", "开始"), instant("start_ms")),
+        (lang.of("ended", "结束"), instant("end_ms")),
+        (lang.of("waited", "等待"), f.told("wait_ms", hour, no_eligible)),
+    ];
+    let line = |label: &str, text: String| (label.to_owned(), text);
+    vec![
+        line(lang.of("who", "谁"), format!("{}, {}", f.word("user"), pairs(&who))),
+        line(lang.of("where", "哪里"), pairs(&place)),
+        line(lang.of("when", "何时"), pairs(&when)),
+    ]
+}
+
+/// What was asked for, what was given, and what of it was used.
+fn asked(f: &Facts, lang: Lang) -> Vec<(String, String)> {
     let limit = f.told("time_limit_ms", hour, lang.of("no limit is recorded", "未记录时限"));
-    let asked = f.told("req_gpu_units", gpus, lang.of("not said", "未说明"));
+    let requested = f.told("req_gpu_units", gpus, lang.of("not said", "未说明"));
     let given = f.told("gpu_units", gpus, lang.of("no scheduler granted it", "非调度器分配"));
     let used = match (f.number("gpus_used"), f.number("cards")) {
         (Some(used), _) => used.to_string(),
@@ -148,73 +181,20 @@ fn described(f: &Facts, zone: Tz, lang: Lang) -> Vec<(String, String)> {
         Some("granted") => lang.of("granted", "调度器授予"),
         _ => lang.of("share x card", "份额 x 整卡"),
     };
+    let quota = f.told("quota_bytes", gib, lang.of("the card's memory is not known", "未知整卡显存"));
+    let peak = f.told("mem_peak_bytes", gib, lang.of("memory was not measured", "未测量显存"));
+    let ran = f.told("run_ms", hour, "");
+    let (ask, give, use_) = (lang.of("asked", "申请"), lang.of("given", "分配"), lang.of("used", "实际使用"));
     let line = |label: &str, text: String| (label.to_owned(), text);
     vec![
-        line(
-            lang.of("who", "谁"),
-            format!(
-                "{}, {} {}, {} {}, {} {}",
-                f.word("user"),
-                lang.of("account", "账户"),
-                f.word("account"),
-                lang.of("team", "团队"),
-                f.word("team"),
-                lang.of("cost centre", "成本中心"),
-                f.word("cost_center")
-            ),
-        ),
-        line(
-            lang.of("where", "哪里"),
-            format!(
-                "{} {}, QoS {}, {} {}, {} {}, {} {}",
-                lang.of("queue", "队列"),
-                f.word("queue"),
-                f.word("qos"),
-                lang.of("pool", "资源池"),
-                f.word("pool"),
-                lang.of("tier", "档位"),
-                f.word("tier"),
-                lang.of("nodes", "节点"),
-                f.word("nodes")
-            ),
-        ),
-        line(
-            lang.of("when", "何时"),
-            format!(
-                "{} {}, {} {}, {} {}; {} {}",
-                lang.of("submitted", "提交"),
-                instant("submit_ms"),
-                lang.of("started", "开始"),
-                instant("start_ms"),
-                lang.of("ended", "结束"),
-                instant("end_ms"),
-                lang.of("waited", "等待"),
-                f.told("wait_ms", hour, lang.of("when it could have started is not recorded", "未记录可开始时间"))
-            ),
-        ),
-        line(
-            "GPU",
-            format!(
-                "{} {asked} / {} {given} / {} {used}   {}",
-                lang.of("asked", "申请"),
-                lang.of("given", "分配"),
-                lang.of("used", "实际使用"),
-                f.word("model")
-            ),
-        ),
+        line("GPU", format!("{ask} {requested} / {give} {given} / {use_} {used}   {}", f.word("model"))),
         line(
             lang.of("memory", "显存"),
-            format!(
-                "{} {} ({quota_of}) / {} {}",
-                lang.of("quota", "配额"),
-                f.told("quota_bytes", gib, lang.of("the card's memory is not known", "未知整卡显存")),
-                lang.of("peak", "峰值"),
-                f.told("mem_peak_bytes", gib, lang.of("memory was not measured", "未测量显存"))
-            ),
+            format!("{} {quota} ({quota_of}) / {} {peak}", lang.of("quota", "配额"), lang.of("peak", "峰值")),
         ),
         line(
             lang.of("time", "时间"),
-            format!("{} {limit} / {} {}", lang.of("limit", "时限"), lang.of("ran", "运行"), f.told("run_ms", hour, "")),
+            format!("{} {limit} / {} {ran}", lang.of("limit", "时限"), lang.of("ran", "运行")),
         ),
     ]
 }

@@ -30,13 +30,14 @@ mod reader;
 mod render;
 mod samples;
 mod usage;
+mod verified;
 
 pub use accounting::accounting;
 pub use census::{census, census_hours, last_week};
 pub use charge::{Charges, charge};
 pub use dimension::{Dimension, Step, UnknownDimension};
 pub use facts::prepare;
-pub use findings::{Asked as FindingsAsked, findings, verified};
+pub use findings::{Asked as FindingsAsked, findings};
 pub use fleet::fleet;
 pub use fleet_assets::assets;
 pub use fleet_split::{Split, UnknownSplit};
@@ -52,6 +53,7 @@ pub use reader::Reader;
 pub use render::{Format, RenderError, UnknownFormat, render};
 pub use samples::samples;
 pub use usage::usage;
+pub use verified::verified;
 
 /// What is asked of a report.
 #[derive(Debug, Clone)]

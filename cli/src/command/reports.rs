@@ -84,7 +84,7 @@ async fn job(place: &Place, lake: &Lake, a: &Job, format: Format) -> anyhow::Res
         told.extend(report::job(&reader, holder, zone, &currency, lang).await?);
     }
     if told.is_empty() {
-        return Err(usage(format!("no run `{}`; try `gpuledger sql \"SELECT cluster, job_raw FROM run\"`", a.job)));
+        return Err(usage(format!("no run `{}`; `gpuledger report usage --by job` lists them", a.job)));
     }
     match format {
         Format::Table => print(told.iter().map(report::JobReport::text).collect::<Vec<_>>().join("\n").as_bytes())?,
