@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use gpuledger_collector::segment::{Segment, segment};
+use gpuledger_collector::segment::{Segment, pair, segment};
 use gpuledger_schema::id::{allocation_id, device_id, hint_of_job, id63, job_id};
 use gpuledger_schema::table::{AllocationDeviceRow, AllocationRow, DeviceRow, JobRow, ReadingRow};
 use gpuledger_schema::unit::{CARD_UNITS, CELL_MS};
 use serde_json::json;
 
+use crate::case_collector::{Node, put};
 use crate::site::{Site, shared, text_of};
 use crate::table::Table;
 
@@ -99,14 +100,20 @@ fn card_uuid(node: &str, card: usize) -> String {
 }
 
 fn request(name: &str, created_ms: i64, state: &str, units: i64, as_of_ms: i64) -> JobRow {
-    row(json!({ "job_id": job_id("openb", name, created_ms), "cluster": "openb", "job_raw": name, "submit_ms": created_ms,
-        "eligible_ms": created_ms, "tasks": 1, "state": state, "req_gpu_units": units, "source": "openb", "as_of_ms": as_of_ms }))
+    row(
+        json!({ "job_id": job_id("openb", name, created_ms), "cluster": "openb", "job_raw": name, "submit_ms": created_ms,
+        "eligible_ms": created_ms, "tasks": 1, "state": state, "req_gpu_units": units, "source": "openb", "as_of_ms": as_of_ms }),
+    )
 }
 
 /// Everything that the window shows, as a collector would write it: cards, runs that were on them, requests, the look itself.
 fn segments(pods: &[Pod], nodes: &[(String, String, usize)], placed: &[Placed<'_>]) -> Vec<Segment> {
-    let (mut devices, mut jobs, mut runs, mut held): (Vec<DeviceRow>, Vec<_>, Vec<AllocationRow>, Vec<AllocationDeviceRow>) =
-        Default::default();
+    let (mut devices, mut jobs, mut runs, mut held): (
+        Vec<DeviceRow>,
+        Vec<_>,
+        Vec<AllocationRow>,
+        Vec<AllocationDeviceRow>,
+    ) = Default::default();
     for (name, model, gpus) in nodes {
         devices.extend((0..*gpus).map(|c| -> DeviceRow {
             let uuid = card_uuid(name, c);
@@ -195,10 +202,7 @@ fn openb_fragmentation_is_what_loops_count() {
     let mut inventory = "cluster,node,model,gpus,declared_up\n".to_owned();
     nodes.iter().for_each(|(n, model, gpus)| inventory.push_str(&format!("openb,{n},{model},{gpus},true\n")));
     site.reference("inventory", &inventory);
-    let inbox = site.data().join("inbox");
-    for s in segments(&pods, &nodes, &placed) {
-        std::fs::write(inbox.join(s.name.file_name()), s.bytes).unwrap();
-    }
+    put(&site, &segments(&pods, &nodes, &placed));
     site.ok(&["ingest"]);
     // 12 528 000 s after the start of 2023
     let window = ["--from", "2023-05-26T00:00:00Z", "--to", "2023-05-26T06:00:00Z"];
@@ -237,13 +241,25 @@ fn c41_an_idle_pool_in_the_indicators() {
     let of = |pool: &str, column: &str| fleet.get(&[("pool", pool)], column).to_owned();
     assert_eq!((of("idle", "held_hours"), of("idle", "allocation_rate")), ("0.0000".to_owned(), "0.000000".to_owned()));
     // 28.5 of 8 x 20.5 h: nothing is known after 20:30
-    assert_eq!((of("busy", "held_hours"), of("busy", "allocation_rate")), ("28.5000".to_owned(), "0.173780".to_owned()));
-    assert_eq!((of("busy", "busy_rate"), of("busy", "ineffective_occupancy"), of("busy", "idle_loss_hours")), Default::default());
+    assert_eq!(
+        (of("busy", "held_hours"), of("busy", "allocation_rate")),
+        ("28.5000".to_owned(), "0.173780".to_owned())
+    );
+    assert_eq!(
+        (of("busy", "busy_rate"), of("busy", "ineffective_occupancy"), of("busy", "idle_loss_hours")),
+        Default::default()
+    );
     // waits of 2, 0 and 44 h: the third of three is the 95th percentile; 43.5 h beyond the run of one GPU
     assert_eq!((of("busy", "jobs_started"), of("busy", "wait_p95_hours")), ("3".to_owned(), "44.0000".to_owned()));
-    assert_eq!((of("busy", "wait_mean_hours"), of("busy", "waiting_loss_hours")), ("15.3333".to_owned(), "43.5000".to_owned()));
+    assert_eq!(
+        (of("busy", "wait_mean_hours"), of("busy", "waiting_loss_hours")),
+        ("15.3333".to_owned(), "43.5000".to_owned())
+    );
     // two of three completed; four GPU-hours of the one that failed may be lost, as nobody saw a checkpoint
-    assert_eq!((of("busy", "completion_rate"), of("busy", "failure_rate")), ("0.666667".to_owned(), "0.333333".to_owned()));
+    assert_eq!(
+        (of("busy", "completion_rate"), of("busy", "failure_rate")),
+        ("0.666667".to_owned(), "0.333333".to_owned())
+    );
     assert_eq!((of("busy", "lost_hours"), of("busy", "lost_at_most_hours")), (String::new(), "4.0000".to_owned()));
     let said = site.ok(&[&["report", "fleet"][..], &day].concat());
     assert!(said.contains("three losses") && said.contains("never added together"), "{said}");
@@ -276,11 +292,45 @@ fn a_quota_is_borrowed_by_the_latest_run_and_lent_by_those_below_theirs() {
     for (team, quota, held, borrowed, lent) in
         [("nlp", "40.0000", "45.0000", "10.0000", "0.0000"), ("vision", "40.0000", "0.0000", "0.0000", "10.0000")]
     {
-        assert_eq!([of(team, "quota_hours"), of(team, "held_hours"), of(team, "borrowed_hours"), of(team, "lent_hours")], [
-            quota, held, borrowed, lent
-        ]);
+        assert_eq!(
+            [of(team, "quota_hours"), of(team, "held_hours"), of(team, "borrowed_hours"), of(team, "lent_hours")],
+            [quota, held, borrowed, lent]
+        );
     }
     assert_eq!((of("guest", "held_hours"), of("guest", "quota_hours")), ("5.0000".to_owned(), String::new()));
     let runs = site.table(&[&["report", "quota", "--runs"][..], &window].concat());
     assert_eq!((runs.column("job"), runs.column("borrowed_hours")), (vec!["2"], vec!["10.0000"]));
+}
+
+/// C47 (a): five minutes without a collector are held and estimated; they lower the coverage and are in no rate. An hour is
+/// not enough for a census, which still says what it saw.
+#[test]
+fn c47_a_gap_lowers_the_coverage_and_no_rate() {
+    let node = Node::bare("n1", "GPU-0");
+    let ticks: Vec<_> = (0..60).filter(|m| !(20..25).contains(m)).map(|m| (m, node.noon_ms() + m * 60_000)).collect();
+    let site = Site::billed("UTC", "CNY");
+    put(&site, &node.facts());
+    put(&site, &pair("n1", &node.processes(&ticks, 45_000), &node.minutes(&ticks, 1)).unwrap());
+    site.ok(&["ingest"]);
+    let hour = ["--from", "2026-03-02T12:00:00Z", "--to", "2026-03-02T13:00:00Z"];
+    let fleet = site.table(&[&["report", "fleet", "--by", "cluster"][..], &hour].concat());
+    assert_eq!((fleet.one("held_hours"), fleet.one("estimated_hours")), ("1.0000", "0.0833"));
+    assert_eq!((fleet.one("coverage"), fleet.one("busy_rate")), ("0.916667", "0.750000"));
+    // a quarter of the 55 minutes that were measured, not of the hour
+    assert_eq!((fleet.one("ineffective_occupancy"), fleet.one("idle_loss_hours")), ("0.250000", "0.2292"));
+    let by_part = site.table(&[&["report", "fleet", "--split", "part"][..], &hour].concat());
+    assert_eq!((by_part.one("part"), by_part.one("above_3_percent")), ("workday", "yes"));
+    let census = site.table(&[&["report", "census"][..], &hour].concat());
+    assert_eq!((census.one("verdict"), census.one("coverage")), ("not enough to judge", "0.916666"));
+    assert_eq!((census.one("util_mean"), census.one("processes_peak"), census.one("sm_mean")), ("1.000000", "1", ""));
+    assert_eq!((census.one("rest_hours"), census.one("power_peak_mw")), ("0.0000", ""));
+    let hours = site.table(&[&["report", "census", "--hours"][..], &hour].concat());
+    assert_eq!((hours.one("weekday"), hours.one("hour"), hours.one("rest")), ("1", "12", "0.000000"));
+    let health = site.table(&["report", "health", "--month", "2026-03"]);
+    assert_eq!((health.rows.len(), health.column("from")[5]), (6, "2026-03-01"));
+    assert_eq!(health.column("busy_of_service")[0], "", "nothing is known of October");
+    for format in ["json", "parquet"] {
+        let done = site.command(&[&["report", "fleet", "--format", format][..], &hour].concat()).output().unwrap();
+        assert!(done.status.success() && !done.stdout.is_empty());
+    }
 }

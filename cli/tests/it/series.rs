@@ -59,27 +59,22 @@ fn quota_of(rows: &str, map: &str) -> Table {
 #[test]
 fn what_one_team_borrows_others_lend() {
     let at = "2026-03-02 09:00";
-    let quota = quota_of(
-        &format!("{at},a,p,4,8,2\n{at},b,p,8,2,1\n{at},c,p,4,2,\n{at},d,p,,5,3\n"),
-        MAP,
-    );
+    let quota = quota_of(&format!("{at},a,p,4,8,2\n{at},b,p,8,2,1\n{at},c,p,4,2,\n{at},d,p,,5,3\n"), MAP);
     let of = |team: &str, column: &str| quota.get(&[("team", team)], column).to_owned();
     for (team, borrowed, lent, spare) in
         [("a", "4.0000", "0.0000", "0.0000"), ("b", "0.0000", "3.0000", "6.0000"), ("c", "0.0000", "1.0000", "2.0000")]
     {
-        assert_eq!((of(team, "borrowed_hours"), of(team, "lent_hours"), of(team, "spare_hours")), (
-            borrowed.to_owned(),
-            lent.to_owned(),
-            spare.to_owned()
-        ));
+        assert_eq!(
+            (of(team, "borrowed_hours"), of(team, "lent_hours"), of(team, "spare_hours")),
+            (borrowed.to_owned(), lent.to_owned(), spare.to_owned())
+        );
     }
     // not told is not 0
     assert_eq!((of("d", "quota_hours"), of("d", "borrowed_hours"), of("c", "unmet_hours")), Default::default());
-    assert_eq!((of("a", "unmet_hours"), of("a", "unmet_in_quota_hours"), of("b", "unmet_in_quota_hours")), (
-        "2.0000".to_owned(),
-        "0.0000".to_owned(),
-        "1.0000".to_owned()
-    ));
+    assert_eq!(
+        (of("a", "unmet_hours"), of("a", "unmet_in_quota_hours"), of("b", "unmet_in_quota_hours")),
+        ("2.0000".to_owned(), "0.0000".to_owned(), "1.0000".to_owned())
+    );
 }
 
 /// With a step of ten minutes a hole of half an hour is unknown, not a repetition of what stood before it.
@@ -95,7 +90,8 @@ fn a_hole_in_a_series_with_a_step_is_unknown() {
 fn a_series_that_cannot_be_read_says_where_and_why() {
     let site = Site::new();
     let map = site.file("map.toml", MAP);
-    let file = site.file("s.csv", "t,team,pool,quota,held,queued\n2026-03-02 09:00,a,p,4,many,0\n2026-03-02 09:10,a,p,4,4,0\n");
+    let file = site
+        .file("s.csv", "t,team,pool,quota,held,queued\n2026-03-02 09:00,a,p,4,many,0\n2026-03-02 09:10,a,p,4,4,0\n");
     let import = |map: &str| site.run(&["import", "series", "--cluster", "alpha", "--map", map, &file]);
     import(&map).fails(3, &["s.csv:2", "held", "`many` is no number"]);
     import(&site.file("bad.toml", MAP.replace("queued = ", "queue = "))).fails(1, &["unknown field `queue`"]);
