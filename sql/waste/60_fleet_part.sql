@@ -17,7 +17,7 @@ WITH placed AS (
             ELSE 'night' END AS part,
         o.parts, o.parts_before, o.a_ms - u.from_ms AS a, o.b_ms - u.from_ms AS b, u.to_ms - u.from_ms AS len,
         u.busy_ms, u.held_idle_ms, u.held_unmeasured_ms, u.unallocated_ms, u.unavailable_ms, u.unobserved_ms, u.covered_ms,
-        u.effective_ms, u.mem_peak_bytes, n.memory_bytes
+        u.effective_ms, u.estimated_ms, u.mem_peak_bytes, n.memory_bytes
     FROM owned o
     JOIN used u ON u.unit_id = o.unit_id AND u.cell = o.cell AND u.holder = o.holder AND u.from_ms = o.from_ms
     JOIN calendar c ON c.cell = o.cell
@@ -33,7 +33,8 @@ cut AS (
         unavailable_ms * b / len - unavailable_ms * a / len AS unavailable_ms,
         unobserved_ms * b / len - unobserved_ms * a / len AS unobserved_ms,
         covered_ms * b / len - covered_ms * a / len AS covered_ms,
-        effective_ms * b / len - effective_ms * a / len AS effective_ms
+        effective_ms * b / len - effective_ms * a / len AS effective_ms,
+        estimated_ms * b / len - estimated_ms * a / len AS estimated_ms
     FROM placed
 ),
 shared AS (
@@ -43,7 +44,8 @@ shared AS (
         held_unmeasured_ms * (parts_before + parts) / 10000 - held_unmeasured_ms * parts_before / 10000 AS held_unmeasured_ms,
         unallocated_ms, unavailable_ms, unobserved_ms,
         covered_ms * (parts_before + parts) / 10000 - covered_ms * parts_before / 10000 AS covered_ms,
-        effective_ms * (parts_before + parts) / 10000 - effective_ms * parts_before / 10000 AS effective_ms
+        effective_ms * (parts_before + parts) / 10000 - effective_ms * parts_before / 10000 AS effective_ms,
+        estimated_ms * (parts_before + parts) / 10000 - estimated_ms * parts_before / 10000 AS estimated_ms
     FROM cut
 ),
 held AS (
@@ -54,7 +56,7 @@ SELECT pool, tier, queue, team, task_type, model, cluster, week, part,
     CAST(sum(held_unmeasured_ms) AS BIGINT) AS held_unmeasured_ms, CAST(sum(held_ms) AS BIGINT) AS held_ms,
     CAST(sum(unallocated_ms) AS BIGINT) AS unallocated_ms, CAST(sum(unavailable_ms) AS BIGINT) AS unavailable_ms,
     CAST(sum(unobserved_ms) AS BIGINT) AS unobserved_ms, CAST(sum(covered_ms) AS BIGINT) AS covered_ms,
-    CAST(sum(effective_ms) AS BIGINT) AS effective_ms,
+    CAST(sum(effective_ms) AS BIGINT) AS effective_ms, CAST(sum(estimated_ms) AS BIGINT) AS estimated_ms,
     CAST(sum(CASE WHEN effective_ms IS NOT NULL THEN held_ms END) AS BIGINT) AS judged_ms,
     CAST(sum(CASE WHEN memory_bytes IS NOT NULL
         THEN CAST(mem_peak_bytes AS DECIMAL(38, 0)) * CAST(held_ms AS DECIMAL(20, 0)) END) AS DECIMAL(38, 0)) AS mem_byte_ms,

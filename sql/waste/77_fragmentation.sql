@@ -2,11 +2,10 @@
 -- node_scatter (2, 4, 8)  free cards on nodes that no job of that size on one node could take, whether or not one waits
 -- tier, memory, interconnect, quota_or_queue  free cards that the requests blocked by it ask for, at most those that were free
 -- share_leftover  what is left of cards that others hold a part of
--- jobs: requests that it blocked in any cell, asked_ms: the cards they asked for x the time they were blocked. A request that
--- node scatter blocks stands at the least of the sizes that its cards per node fit into (9 cards and more at 8).
+-- jobs: requests that it blocked in any cell, asked_ms: the cards they asked for x the time they were blocked.
 -- free_ms: whole cards free in the cluster.
 -- grain: cluster x kind x size. units: ms of whole cards
--- inputs: scatter_cell, blocked_cell, left_cell, part_blocked
+-- inputs: scatter_cell, left_cell, fragment_hit
 -- parameters: none
 -- output: fragmentation
 WITH supply AS (
@@ -19,17 +18,9 @@ WITH supply AS (
 free AS (
     SELECT cluster, sum(free_cards) * 900000 AS free_ms FROM scatter_cell WHERE size = 2 GROUP BY cluster
 ),
-hit AS (
-    SELECT cluster, kind,
-        CASE WHEN kind <> 'node_scatter' THEN 0 WHEN cards / nodes <= 2 THEN 2 WHEN cards / nodes <= 4 THEN 4 ELSE 8 END AS size,
-        job_id, cell, CAST(tasks * cards AS BIGINT) * 900000 AS asked_ms, free_cards * 900000 AS free_ms
-    FROM blocked_cell
-    UNION ALL
-    SELECT cluster, 'share_leftover', 0, job_id, cell, tasks * units * 900000 / 72072000, NULL FROM part_blocked
-),
 by_cell AS (
     SELECT cluster, kind, size, cell, sum(asked_ms) AS asked_ms, max(free_ms) AS free_ms
-    FROM hit
+    FROM fragment_hit
     GROUP BY cluster, kind, size, cell
 ),
 demand AS (
@@ -39,10 +30,10 @@ demand AS (
     GROUP BY cluster, kind, size
 ),
 blocked AS (
-    SELECT cluster, kind, size, count(DISTINCT job_id) AS jobs FROM hit GROUP BY cluster, kind, size
+    SELECT cluster, kind, size, count(DISTINCT job_id) AS jobs FROM fragment_hit GROUP BY cluster, kind, size
 ),
 place AS (
-    SELECT DISTINCT cluster FROM supply
+    SELECT cluster FROM scatter_cell UNION SELECT cluster FROM left_cell
 ),
 listed AS (
     SELECT p.cluster, k.kind, k.size, k.position

@@ -39,15 +39,20 @@ offered AS (
     WHERE place = 1
     GROUP BY cluster, node
 ),
-place AS (
-    SELECT cluster, node FROM registered UNION SELECT cluster, node FROM seen UNION SELECT cluster, node FROM offered
+three AS (
+    SELECT cluster, node, model, registered, CAST(NULL AS BIGINT) AS seen, CAST(NULL AS BIGINT) AS measured,
+        CAST(NULL AS BIGINT) AS offered_units, 1 AS list
+    FROM registered
+    UNION ALL SELECT cluster, node, model, NULL, seen, measured, NULL, 2 FROM seen
+    UNION ALL SELECT cluster, node, model, NULL, NULL, NULL, offered_units, 3 FROM offered
 ),
 laid AS (
-    SELECT p.cluster, p.node, coalesce(r.model, s.model, o.model) AS model, r.registered, s.seen, s.measured, o.offered_units
-    FROM place p
-    LEFT JOIN registered r ON r.cluster = p.cluster AND r.node = p.node
-    LEFT JOIN seen s ON s.cluster = p.cluster AND s.node = p.node
-    LEFT JOIN offered o ON o.cluster = p.cluster AND o.node = p.node
+    -- a list has a node once, so that the greatest value is its only one
+    SELECT cluster, node, max(registered) AS registered, max(seen) AS seen, max(measured) AS measured,
+        max(offered_units) AS offered_units,
+        coalesce(max(CASE WHEN list = 1 THEN model END), max(CASE WHEN list = 2 THEN model END), max(model)) AS model
+    FROM three
+    GROUP BY cluster, node
 ),
 told AS (
     SELECT *, concat_ws(', ',

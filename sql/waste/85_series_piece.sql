@@ -1,27 +1,18 @@
 -- Series of quota, held and queued GPUs inside the window, cut where any team of the same cluster and pool changes, so that
--- the teams of a piece can be set against one another. A point holds until the next one of its team and pool, no longer than
--- its own `dur_ms`, and no longer than what the newest reading of a series of its cluster speaks of.
+-- the teams of a piece can be set against one another. A point holds until the next one of its team and pool, and
+-- no longer than its own end.
 -- grain: cluster x pool x team x piece. units: epoch ms
--- inputs: queue_minute, reading
+-- inputs: series_point
 -- parameters: from_ms BIGINT, to_ms BIGINT
 -- output: series_piece
-WITH read_to AS (
-    SELECT cluster, max(to_ms) AS end_ms FROM reading WHERE ok AND kind = 'series' GROUP BY cluster
-),
-point AS (
-    SELECT q.cluster, q.pool, q.team, q.at_ms,
-        CASE WHEN q.at_ms + q.dur_ms < e.end_ms THEN q.at_ms + q.dur_ms ELSE e.end_ms END AS until_ms
-    FROM queue_minute q
-    JOIN read_to e ON e.cluster = q.cluster
-),
-edge AS (
-    SELECT cluster, pool, at_ms FROM point
-    UNION SELECT cluster, pool, until_ms FROM point
-    UNION SELECT cluster, pool, CAST($from_ms AS BIGINT) FROM point
-    UNION SELECT cluster, pool, CAST($to_ms AS BIGINT) FROM point
+WITH edge AS (
+    SELECT cluster, pool, at_ms FROM series_point
+    UNION SELECT cluster, pool, until_ms FROM series_point
+    UNION SELECT cluster, pool, CAST($from_ms AS BIGINT) FROM series_point
+    UNION SELECT cluster, pool, CAST($to_ms AS BIGINT) FROM series_point
 ),
 team AS (
-    SELECT DISTINCT cluster, pool, team FROM point
+    SELECT DISTINCT cluster, pool, team FROM series_point
 ),
 laid AS (
     SELECT t.cluster, t.pool, t.team, e.at_ms AS from_ms,
@@ -30,9 +21,9 @@ laid AS (
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS point_ms
     FROM team t
     JOIN edge e ON e.cluster = t.cluster AND e.pool = t.pool
-    LEFT JOIN point p ON p.cluster = t.cluster AND p.pool = t.pool AND p.team = t.team AND p.at_ms = e.at_ms
+    LEFT JOIN series_point p ON p.cluster = t.cluster AND p.pool = t.pool AND p.team = t.team AND p.at_ms = e.at_ms
 )
 SELECT l.cluster, l.pool, l.team, l.from_ms, l.to_ms, l.point_ms
 FROM laid l
-JOIN point p ON p.cluster = l.cluster AND p.pool = l.pool AND p.team = l.team AND p.at_ms = l.point_ms
+JOIN series_point p ON p.cluster = l.cluster AND p.pool = l.pool AND p.team = l.team AND p.at_ms = l.point_ms
 WHERE l.to_ms <= p.until_ms AND l.from_ms >= CAST($from_ms AS BIGINT) AND l.to_ms <= CAST($to_ms AS BIGINT)

@@ -43,6 +43,7 @@ pub(super) const CLASSES: &[Measure] = &[
     Measure::Sum("card_byte_ms"),
     Measure::Sum("unavailable_ms"),
     Measure::Sum("unobserved_ms"),
+    Measure::Sum("estimated_ms"),
 ];
 const MONEY: &[Measure] = &[Measure::Sum("judged_cost"), Measure::Sum("priced_effective_ms"), Measure::Sum("gap_ms")];
 const WAITS: &[Measure] = &[
@@ -163,6 +164,11 @@ fn indicators() -> Vec<super::Column> {
         ("cards_measured", "", Kind::Count),
         ("memory_margin_per_card_gib", "", Kind::Gib),
         ("memory_ever_used", "", Kind::Percent),
+        ("held_unmeasured_hours", "", Kind::Hours),
+        ("unallocated_hours", "", Kind::Hours),
+        ("unavailable_hours", "", Kind::Hours),
+        ("unobserved_hours", "", Kind::Hours),
+        ("estimated_hours", "", Kind::Hours),
     ])
 }
 
@@ -229,6 +235,11 @@ fn values(s: &Sums, allocatable: Option<i128>, digits: u32) -> Vec<Value> {
         count(m(0)),
         mean(m(3), m(0), Value::Bytes),
         share(m(2), m(1)),
+        ms(c(2)),
+        ms(c(4)),
+        ms(c(10)),
+        ms(c(11)),
+        ms(c(12)),
     ]
 }
 

@@ -17,6 +17,7 @@ pub(super) async fn fragment_steps(reader: &Reader, ask: &Ask) -> Result<(), Rep
         ("waste/73_pending_cell", &instants),
         ("waste/74_blocked_cell", &none),
         ("waste/75_part_blocked", &none),
+        ("waste/76_fragment_hit", &none),
         ("waste/76_fragment_loss", &none),
     ] {
         reader.engine().step(step, params).await?;

@@ -32,6 +32,7 @@ pub async fn quota(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
     quota_steps(reader, ask).await?;
     let engine = reader.engine();
     let window = instants(ask.window);
+    engine.step("waste/85_series_point", &Params::new()).await?;
     engine.step("waste/85_series_piece", &window).await?;
     let all = shown();
     let mut made = Vec::new();

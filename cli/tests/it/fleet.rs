@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use gpuledger_collector::segment::{Segment, segment};
+use gpuledger_collector::segment::{Segment, pair, segment};
 use gpuledger_schema::id::{allocation_id, device_id, hint_of_job, id63, job_id};
 use gpuledger_schema::table::{AllocationDeviceRow, AllocationRow, DeviceRow, JobRow, ReadingRow};
 use gpuledger_schema::unit::{CARD_UNITS, CELL_MS};
 use serde_json::json;
 
+use crate::case_collector::{Node, put};
 use crate::site::{Site, shared, text_of};
 use crate::table::Table;
 
@@ -201,10 +202,7 @@ fn openb_fragmentation_is_what_loops_count() {
     let mut inventory = "cluster,node,model,gpus,declared_up\n".to_owned();
     nodes.iter().for_each(|(n, model, gpus)| inventory.push_str(&format!("openb,{n},{model},{gpus},true\n")));
     site.reference("inventory", &inventory);
-    let inbox = site.data().join("inbox");
-    for s in segments(&pods, &nodes, &placed) {
-        std::fs::write(inbox.join(s.name.file_name()), s.bytes).unwrap();
-    }
+    put(&site, &segments(&pods, &nodes, &placed));
     site.ok(&["ingest"]);
     // 12 528 000 s after the start of 2023
     let window = ["--from", "2023-05-26T00:00:00Z", "--to", "2023-05-26T06:00:00Z"];
@@ -302,4 +300,37 @@ fn a_quota_is_borrowed_by_the_latest_run_and_lent_by_those_below_theirs() {
     assert_eq!((of("guest", "held_hours"), of("guest", "quota_hours")), ("5.0000".to_owned(), String::new()));
     let runs = site.table(&[&["report", "quota", "--runs"][..], &window].concat());
     assert_eq!((runs.column("job"), runs.column("borrowed_hours")), (vec!["2"], vec!["10.0000"]));
+}
+
+/// C47 (a): five minutes without a collector are held and estimated; they lower the coverage and are in no rate. An hour is
+/// not enough for a census, which still says what it saw.
+#[test]
+fn c47_a_gap_lowers_the_coverage_and_no_rate() {
+    let node = Node::bare("n1", "GPU-0");
+    let ticks: Vec<_> = (0..60).filter(|m| !(20..25).contains(m)).map(|m| (m, node.noon_ms() + m * 60_000)).collect();
+    let site = Site::billed("UTC", "CNY");
+    put(&site, &node.facts());
+    put(&site, &pair("n1", &node.processes(&ticks, 45_000), &node.minutes(&ticks, 1)).unwrap());
+    site.ok(&["ingest"]);
+    let hour = ["--from", "2026-03-02T12:00:00Z", "--to", "2026-03-02T13:00:00Z"];
+    let fleet = site.table(&[&["report", "fleet", "--by", "cluster"][..], &hour].concat());
+    assert_eq!((fleet.one("held_hours"), fleet.one("estimated_hours")), ("1.0000", "0.0833"));
+    assert_eq!((fleet.one("coverage"), fleet.one("busy_rate")), ("0.916667", "0.750000"));
+    // a quarter of the 55 minutes that were measured, not of the hour
+    assert_eq!((fleet.one("ineffective_occupancy"), fleet.one("idle_loss_hours")), ("0.250000", "0.2292"));
+    let by_part = site.table(&[&["report", "fleet", "--split", "part"][..], &hour].concat());
+    assert_eq!((by_part.one("part"), by_part.one("above_3_percent")), ("workday", "yes"));
+    let census = site.table(&[&["report", "census"][..], &hour].concat());
+    assert_eq!((census.one("verdict"), census.one("coverage")), ("not enough to judge", "0.916666"));
+    assert_eq!((census.one("util_mean"), census.one("processes_peak"), census.one("sm_mean")), ("1.000000", "1", ""));
+    assert_eq!((census.one("rest_hours"), census.one("power_peak_mw")), ("0.0000", ""));
+    let hours = site.table(&[&["report", "census", "--hours"][..], &hour].concat());
+    assert_eq!((hours.one("weekday"), hours.one("hour"), hours.one("rest")), ("1", "12", "0.000000"));
+    let health = site.table(&["report", "health", "--month", "2026-03"]);
+    assert_eq!((health.rows.len(), health.column("from")[5]), (6, "2026-03-01"));
+    assert_eq!(health.column("busy_of_service")[0], "", "nothing is known of October");
+    for format in ["json", "parquet"] {
+        let done = site.command(&[&["report", "fleet", "--format", format][..], &hour].concat()).output().unwrap();
+        assert!(done.status.success() && !done.stdout.is_empty());
+    }
 }

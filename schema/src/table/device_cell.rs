@@ -12,16 +12,11 @@ pub const DEVICE_CELL: Table = Table {
     key: &["device_id", "cell"],
     by_day: true,
     columns: || {
-        let known = |name, unit, meaning| Column { name, data_type: DataType::Int64, nullable: false, unit, meaning };
-        let maybe = |name, unit, meaning| Column { name, data_type: DataType::Int64, nullable: true, unit, meaning };
+        let col = |name, data_type, nullable, unit, meaning| Column { name, data_type, nullable, unit, meaning };
+        let known = |name, unit, meaning| col(name, DataType::Int64, false, unit, meaning);
+        let maybe = |name, unit, meaning| col(name, DataType::Int64, true, unit, meaning);
         vec![
-            Column {
-                name: "day",
-                data_type: DataType::Int32,
-                nullable: false,
-                unit: Unit::Day,
-                meaning: "UTC day (partition)",
-            },
+            col("day", DataType::Int32, false, Unit::Day, "UTC day (partition)"),
             known("device_id", Unit::Id, "physical GPU"),
             known("cell", Unit::Cell, "15-minute cell"),
             known("ticks", Unit::Count, "ticks in state ok that reach into the cell"),
