@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 
 mod report;
 
-pub(crate) use report::{Asked, Assets, Census, FindingsAsked, Fleet, Gaps, Health, Job, Quota, Report};
+pub(crate) use report::{Asked, Assets, Census, FindingsAsked, Health, Job, Report};
 
 const EXAMPLES: &str = "Examples:
   gpuledger demo
