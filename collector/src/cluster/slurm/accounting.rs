@@ -115,9 +115,9 @@ pub(super) fn read(cluster: &str, text: &str) -> Result<Accounted, LookError> {
     }
 }
 
-/// A record that has an end and says of nobody what was asked for, where and for whom.
+/// A record that has an end and says neither what was asked for nor in which partition: every job has both.
 fn is_unfinished(job: &SacctJob) -> bool {
-    job.partition.is_none() && job.account.is_none() && job.asked.is_none()
+    job.partition.is_none() && job.asked.is_none()
 }
 
 fn take(out: &mut Accounted, cluster: &str, job: &SacctJob, raw: &str, line: i64) {
@@ -179,7 +179,7 @@ mod tests {
     fn a_record_that_is_not_written_to_its_end_gives_way_to_what_is_known() {
         let head = HEAD.replace("|User", "|User|Account|Partition|ReqMem");
         let text = format!(
-            "{head}7|7|FAILED|1796001814|Unknown|1796001814|1796001815|cpu=1,gres/gpu=1,node=1||gpu2|1|root||Unknown|16?\n"
+            "{head}7|7|FAILED|1796001814|Unknown|1796001814|1796001815|cpu=1,gres/gpu=1,node=1||gpu2|1|root|root|Unknown|16?\n"
         );
         let read = || read("c", &text).unwrap();
         assert_eq!(read().problems, []);
