@@ -324,5 +324,7 @@ async fn the_controller_goes_away(slurm: &Slurm, collector: &mut Collector) {
     slurm.wait(&format!("squeue -h -j {last} -o %T"), "RUNNING");
     let change = collector.look().await;
     assert!(change.readings.iter().all(|r| r.ok), "{:?}", change.readings);
-    assert!(change.allocations.is_empty(), "the same run is the same allocation: {:?}", change.allocations);
+    // accounting may correct what was over before: a controller that starts tells it again
+    let again = change.allocations.iter().find(|a| a.job_raw == last);
+    assert_eq!(again, None, "the same run is the same allocation");
 }
