@@ -155,8 +155,10 @@ fn now_ms() -> i64 {
 
 /// What `scontrol` says that a job holds: its nodes and indices.
 fn indices(slurm: &Slurm, raw: &str) -> Vec<(String, String)> {
+    // of a het job's leader all components are shown
     let text = slurm.run(&format!("scontrol -d show job {raw}"));
-    let lines = text.lines().filter(|l| l.trim_start().starts_with("Nodes="));
+    let record = text.split("\n\n").find(|r| r.trim_start().starts_with(&format!("JobId={raw} "))).unwrap();
+    let lines = record.lines().filter(|l| l.trim_start().starts_with("Nodes="));
     lines
         .filter_map(|l| {
             let node = l.trim_start().strip_prefix("Nodes=")?.split(' ').next()?.to_owned();
@@ -180,9 +182,11 @@ async fn what_is_written_is_what_slurm_says() {
     let long = slurm.submit("--gres=gpu:1 --time=30 --wrap 'sleep 1200'");
     let whole = slurm.submit("--gres=gpu:2 -J train-a --comment='type=train' --account=nlp --wrap 'sleep 1200'");
     let array = slurm.submit("--array=1-3%1 --gres=gpu:h100:1 --wrap 'sleep 1200'");
+    let pause = slurm.submit("--gres=gpu:1 --wrap 'sleep 1200'");
     let held = slurm.submit("--hold --gpus=3 --wrap 'sleep 1'");
     let fails = slurm.submit("--gres=gpu:1 --wrap 'exit 3'");
     slurm.wait(&format!("sacct -X -n -P -j {fails} -o State"), "FAILED");
+    slurm.wait(&format!("squeue -h -j {pause} -o %T"), "RUNNING");
 
     let change = collector.look().await;
     assert!(change.readings.iter().all(|r| r.ok), "{:?}", change.readings);
@@ -212,11 +216,12 @@ async fn what_is_written_is_what_slurm_says() {
     assert_eq!((failed.state.as_str(), failed.exit_code.as_deref(), failed.terminal), ("FAILED", Some("3:0"), true));
     // nothing changed: nothing is written but the reading
     let change = collector.look().await;
-    assert_eq!((change.allocations.len(), change.holdings.len(), change.nodes.len()), (0, 0, 0), "{change:?}");
+    assert_eq!((change.holdings.len(), change.nodes.len()), (0, 0), "{change:?}");
+    assert!(change.allocations.iter().all(|a| a.job_raw == fails), "accounting may end its record late: {change:?}");
 
     // it has run for some time: the new limit is soon behind it
     slurm.run(&format!("scontrol update jobid={long} timelimit=1"));
-    slurm.run(&format!("scontrol suspend {het}"));
+    slurm.run(&format!("scontrol suspend {pause}"));
     slurm.run(&format!("scontrol requeue {whole}"));
     slurm.run(&format!("scancel {held}"));
     let node = slurm.run(&format!("squeue -h -j {long} -o %N"));
@@ -231,7 +236,7 @@ async fn what_is_written_is_what_slurm_says() {
     assert_eq!(states, [(node.clone(), "up", true), (node.clone(), "drained", false)]);
     assert_eq!(change.nodes[1].reason.as_deref(), Some("dead fan"));
     assert!(change.nodes[1].from_ms <= change.as_of_ms);
-    let suspended = collector.runs().into_values().find(|r| r.job_raw == het).unwrap();
+    let suspended = collector.runs().into_values().find(|r| r.job_raw == pause).unwrap();
     assert_eq!((suspended.state.as_str(), suspended.terminal), ("SUSPENDED", false));
     let again = collector.job(&whole);
     assert_eq!(again.state, "PENDING");
@@ -241,7 +246,7 @@ async fn what_is_written_is_what_slurm_says() {
     assert_eq!(collector.job(&held).state, "CANCELLED");
 
     slurm.run(&format!("scontrol update nodename={node} state=resume"));
-    slurm.run(&format!("scancel {het} {whole}"));
+    slurm.run(&format!("scancel {het} {whole} {pause}"));
     slurm.wait(&format!("sacct -X -n -P -j {long} -o State"), "TIMEOUT");
     slurm.wait("squeue -h -t R,S,CG -o %A | wc -l", "0");
     std::thread::sleep(Duration::from_secs(1));
@@ -314,10 +319,12 @@ async fn the_controller_goes_away(slurm: &Slurm, collector: &mut Collector) {
     let change = collector.look().await.clone();
     assert_eq!((change.readings.len(), change.readings[0].ok, change.rows()), (1, false, 1));
     assert!(change.readings[0].error.as_deref().unwrap().starts_with("scontrol show job: "), "{:?}", change.readings);
-    slurm.run("slurmctld");
+    slurm.run("slurmctld >/dev/null 2>&1");
     slurm.wait("scontrol ping || true", "is UP");
     slurm.wait(&format!("squeue -h -j {last} -o %T"), "RUNNING");
     let change = collector.look().await;
     assert!(change.readings.iter().all(|r| r.ok), "{:?}", change.readings);
-    assert!(change.allocations.is_empty(), "the same run is the same allocation: {:?}", change.allocations);
+    // accounting may correct what was over before: a controller that starts tells it again
+    let again = change.allocations.iter().find(|a| a.job_raw == last);
+    assert_eq!(again, None, "the same run is the same allocation");
 }

@@ -1,5 +1,6 @@
 //! Accounting: what ended since it was last asked, with an overlap.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use gpuledger_scheduler::slurm::problem::Problem;
@@ -46,6 +47,20 @@ pub(super) struct Accounted {
     pub(super) allocations: Vec<AllocationRow>,
     pub(super) holdings: Vec<AllocationDeviceRow>,
     pub(super) problems: Vec<Problem>,
+    /// Ids of requests and runs whose records are not written to their end yet: the daemon of accounting got the end of a
+    /// job before its start.
+    pub(super) unfinished: HashSet<i64>,
+}
+
+impl Accounted {
+    /// Leaves out records that are not written to their end, where something better is known.
+    pub(super) fn without_unfinished(mut self, is_known: impl Fn(i64) -> bool) -> Self {
+        let left_out = |id: i64| self.unfinished.contains(&id) && is_known(id);
+        self.jobs.retain(|j| !left_out(j.job_id));
+        self.allocations.retain(|a| !left_out(a.allocation_id));
+        self.holdings.retain(|h| !left_out(h.allocation_id));
+        self
+    }
 }
 
 /// The fields that this version's `sacct` has, of those that are used. A version that lacks a needed one is refused by its
@@ -84,7 +99,9 @@ pub(super) fn read(cluster: &str, text: &str) -> Result<Accounted, LookError> {
         match sacct_job::read(record, Some(chrono_tz::UTC)) {
             Ok(SacctEntry::Step) => {}
             Ok(SacctEntry::Job(job, ignored)) => {
-                out.problems.extend(ignored);
+                if !is_unfinished(&job) {
+                    out.problems.extend(ignored);
+                }
                 take(&mut out, cluster, &job, record.raw(), record.line);
             }
             Err(Refused::Record(problem)) => out.problems.push(problem),
@@ -98,6 +115,11 @@ pub(super) fn read(cluster: &str, text: &str) -> Result<Accounted, LookError> {
     }
 }
 
+/// A record that has an end and says neither what was asked for nor in which partition: every job has both.
+fn is_unfinished(job: &SacctJob) -> bool {
+    job.partition.is_none() && job.asked.is_none()
+}
+
 fn take(out: &mut Accounted, cluster: &str, job: &SacctJob, raw: &str, line: i64) {
     if !job.state.is_terminal() {
         return;
@@ -108,9 +130,15 @@ fn take(out: &mut Accounted, cluster: &str, job: &SacctJob, raw: &str, line: i64
     }
     let stamp = Stamp { cluster, source: "", as_of_ms: 0 };
     let row = rows::job(job, &stamp);
+    if is_unfinished(job) {
+        out.unfinished.insert(row.job_id);
+    }
     if let Some(run) = rows::allocation(job, &row, &stamp) {
         if !run.terminal {
             return out.problems.push(Problem::of_field(line, "End", "the run is over and has no end", raw));
+        }
+        if is_unfinished(job) {
+            out.unfinished.insert(run.allocation_id);
         }
         out.holdings.extend(rows::holdings(job, &run).0);
         out.allocations.push(run);
@@ -145,6 +173,20 @@ mod tests {
         assert_eq!(read.holdings.len(), 2);
         assert_eq!(read.problems.len(), 1);
         assert_eq!(read.problems[0].field.as_deref(), Some("AllocTRES"));
+    }
+
+    #[test]
+    fn a_record_that_is_not_written_to_its_end_gives_way_to_what_is_known() {
+        let head = HEAD.replace("|User", "|User|Account|Partition|ReqMem");
+        let text = format!(
+            "{head}7|7|FAILED|1796001814|Unknown|1796001814|1796001815|cpu=1,gres/gpu=1,node=1||gpu2|1|root|root|Unknown|16?\n"
+        );
+        let read = || read("c", &text).unwrap();
+        assert_eq!(read().problems, []);
+        assert_eq!((read().jobs.len(), read().allocations.len(), read().unfinished.len()), (1, 1, 2));
+        let left = read().without_unfinished(|_| true);
+        assert_eq!((left.jobs.len(), left.allocations.len(), left.holdings.len()), (0, 0, 0));
+        assert_eq!(read().without_unfinished(|_| false).allocations.len(), 1, "it is all that is known");
     }
 
     #[test]

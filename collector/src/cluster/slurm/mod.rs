@@ -92,8 +92,10 @@ impl Looker for SlurmLooker {
         match accounted {
             Ok(None) => {}
             Ok(Some(accounted)) => {
+                let shown = look.shown();
                 look.keep_what_is_over(before);
-                look.accounting(accounted);
+                let is_known = |id| shown.contains(&id) || before.done.contains(&id);
+                look.accounting(accounted.without_unfinished(is_known));
             }
             Err(e) => {
                 look.keep_what_is_over(before);
@@ -206,6 +208,12 @@ impl<'a> Look<'a> {
         }
         self.out.jobs.push(row);
         Ok(())
+    }
+
+    /// Ids of the requests and runs that the controller shows.
+    fn shown(&self) -> HashSet<i64> {
+        let jobs = self.out.jobs.iter().map(|j| j.job_id);
+        jobs.chain(self.out.allocations.iter().map(|a| a.allocation_id)).collect()
     }
 
     /// Where there is accounting, what was written of something that is over stays, unless accounting says otherwise.
