@@ -54,7 +54,7 @@ where
     B: axum::body::HttpBody + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
 {
-    Ok(if request.uri().path() == message::LIST {
+    Ok(if request.uri().path() == "/v1.PodResourcesLister/List" {
         let reply = move |_: tonic::Request<Nothing>| std::future::ready(Ok(tonic::Response::new(listed.clone())));
         let mut server = tonic::server::Grpc::new(ProstCodec::<Listed, Nothing>::default());
         server.unary(tower::service_fn(reply), request).await
