@@ -68,11 +68,10 @@ impl Known<'_> {
                 None => DAY,
             },
             Told::Found => {
-                let mut minutes = job.start..self.end(number);
+                let minutes = job.start..self.end(number);
                 let seen =
                     |card: usize| minutes.clone().any(|m| self.has_tick(job.node, m) && !self.lost(job.node, card, m));
-                let all = job.things.iter().all(|t| seen(t.card));
-                if all && !minutes.is_empty() { minutes.start } else { minutes.nth(DAY).unwrap_or(DAY) }
+                if job.things.iter().all(|t| seen(t.card)) { job.start } else { DAY }
             }
         }
     }
