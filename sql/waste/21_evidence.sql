@@ -1,7 +1,7 @@
 -- What is known of each run or session in the window: its facts, its money lines added up, and what was seen of it.
 -- use_ppm is its mean use of what it was granted: SM activity where at least 90 % of the measured time has it (basis sm),
 -- else busy of covered time (gpu), else the average that the source gives of the whole run (average); use_known_ppm says for
--- which part of the held time it speaks. Means of SM, DRAM and tensor activity are of the whole card, NULL under 90 % known.
+-- which part of the held time it speaks, rounded to a millionth. Means of SM, DRAM and tensor activity are of the whole card, NULL under 90 % known.
 -- Team, pool, tier, model and price are those of the line with the most held time. Words are for evidence texts.
 -- grain: holder. key: holder. units: ms, epoch ms, ppm, bytes, mW, share units
 -- inputs: fact, run, unit, card_evidence, job_average
@@ -60,14 +60,14 @@ joined AS (
         CAST(l.all_idle_ms AS BIGINT) AS held_idle_ms, CAST(l.all_covered_ms AS BIGINT) AS covered_ms,
         CAST(l.all_judged_ms AS BIGINT) AS judged_ms, CAST(l.all_effective_ms AS BIGINT) AS effective_ms,
         CAST(l.all_over_ms AS BIGINT) AS over_share_ms, a.ppm AS average_ppm,
-        CASE WHEN c.sm_known_ms > 0 AND c.sm_known_ms >= c.card_covered_ms / 10 * 9 THEN c.sm_work / (c.sm_known_ms / 1000 + 1) END
+        CASE WHEN c.sm_known_ms > 0 AND c.sm_known_ms >= c.card_covered_ms / 10 * 9 THEN CAST(CAST(c.sm_work AS DECIMAL(38, 0)) * 1000 / c.sm_known_ms AS BIGINT) END
             AS sm_ppm,
         CASE WHEN c.dram_known_ms > 0 AND c.dram_known_ms >= c.card_covered_ms / 10 * 9
-            THEN c.dram_work / (c.dram_known_ms / 1000 + 1) END AS dram_ppm,
+            THEN CAST(CAST(c.dram_work AS DECIMAL(38, 0)) * 1000 / c.dram_known_ms AS BIGINT) END AS dram_ppm,
         CASE WHEN c.tensor_known_ms > 0 AND c.tensor_known_ms >= c.card_covered_ms / 10 * 9
-            THEN c.tensor_work / (c.tensor_known_ms / 1000 + 1) END AS tensor_ppm,
+            THEN CAST(CAST(c.tensor_work AS DECIMAL(38, 0)) * 1000 / c.tensor_known_ms AS BIGINT) END AS tensor_ppm,
         CASE WHEN c.power_known_ms > 0 AND c.power_known_ms >= c.card_covered_ms / 10 * 9
-            THEN c.power_work / (c.power_known_ms / 1000 + 1) END AS power_mw,
+            THEN CAST(CAST(c.power_work AS DECIMAL(38, 0)) * 1000 / c.power_known_ms AS BIGINT) END AS power_mw,
         coalesce(c.cards, 0) AS cards, coalesce(c.cards_used, 0) AS cards_used, c.card_units, c.card_units_least, c.card_held_ms,
         c.card_covered_ms, c.rest_ms, c.card_busy_ms, c.first_seen_ms, c.last_seen_ms, c.first_active_ms, c.last_active_ms,
         c.power_limit_mw, c.peak_ppm, CASE WHEN c.cards_sm = c.cards THEN c.sm_high_ppm END AS sm_high_ppm,
@@ -84,12 +84,12 @@ used AS (
         CASE
             WHEN sm_ppm IS NOT NULL THEN CASE WHEN sm_ppm * 72072000 / card_units < 1000000
                 THEN sm_ppm * 72072000 / card_units ELSE 1000000 END
-            WHEN covered_ms > 0 THEN CAST(busy_ms * 1000 / (covered_ms / 1000 + 1) AS BIGINT)
+            WHEN covered_ms > 0 THEN CAST(CAST(busy_ms AS DECIMAL(38, 0)) * 1000000 / covered_ms AS BIGINT)
             ELSE average_ppm
         END AS use_ppm,
         CASE WHEN sm_ppm IS NOT NULL THEN 'sm' WHEN covered_ms > 0 THEN 'gpu' WHEN average_ppm IS NOT NULL THEN 'average' END
             AS use_basis,
-        CASE WHEN held_ms > 0 THEN covered_ms * 1000 / (held_ms / 1000 + 1) ELSE 0 END AS coverage_ppm
+        CASE WHEN held_ms > 0 THEN CAST(CAST(covered_ms AS DECIMAL(38, 0)) * 1000000 / held_ms AS BIGINT) ELSE 0 END AS coverage_ppm
     FROM joined
 )
 SELECT u.*,

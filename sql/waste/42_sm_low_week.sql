@@ -18,9 +18,9 @@ WITH week AS (
     GROUP BY c.holder
 ),
 judged AS (
-    SELECT *, covered_ms * 1000 / (held_ms / 1000 + 1) AS coverage_ppm,
-        CASE WHEN sm_known_ms >= covered_ms / 10 * 9 THEN sm_work / (sm_known_ms / 1000 + 1)
-            ELSE busy_ms * 1000 / (covered_ms / 1000 + 1) END * 72072000 / units AS use_ppm
+    SELECT *, CAST(CAST(covered_ms AS DECIMAL(38, 0)) * 1000000 / held_ms AS BIGINT) AS coverage_ppm,
+        CASE WHEN sm_known_ms >= covered_ms / 10 * 9 THEN CAST(CAST(sm_work AS DECIMAL(38, 0)) * 1000 / sm_known_ms AS BIGINT)
+            ELSE CAST(CAST(busy_ms AS DECIMAL(38, 0)) * 1000000 / covered_ms AS BIGINT) END * 72072000 / units AS use_ppm
     FROM week
     WHERE covered_ms > 0 AND units > 0
 )
