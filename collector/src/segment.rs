@@ -2,6 +2,7 @@
 //!
 //! The same rows give the same bytes on every machine: no clock, no version of a library and no path goes in.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use gpuledger_schema::path::{SegmentName, safe_writer};
@@ -80,10 +81,8 @@ pub fn pair(
     process: &[ProcessMinuteRow],
     device: &[DeviceMinuteRow],
 ) -> Result<Vec<Segment>, SegmentError> {
-    let mut process = process.to_vec();
-    process.sort_by_key(|r| (r.device_id, r.tick_ms, r.seq, r.pid, r.boot_id, r.start_ticks));
-    let mut device = device.to_vec();
-    device.sort_by_key(|r| (r.device_id, r.tick_ms, r.seq, r.boot_id));
+    let process = in_order(process, |r| (r.device_id, r.tick_ms, r.seq, r.pid, r.boot_id, r.start_ticks));
+    let device = in_order(device, |r| (r.device_id, r.tick_ms, r.seq, r.boot_id));
 
     let mut out = Vec::new();
     out.extend(segment(writer, &process)?);
@@ -92,6 +91,16 @@ pub fn pair(
         out.push(write(writer, &device, Some(named))?);
     }
     Ok(out)
+}
+
+/// The rows in order of their key; those that are in order already are not copied, and their texts with them.
+fn in_order<R: Clone, K: Ord>(rows: &[R], key: impl Fn(&R) -> K) -> Cow<'_, [R]> {
+    if rows.is_sorted_by_key(&key) {
+        return Cow::Borrowed(rows);
+    }
+    let mut rows = rows.to_vec();
+    rows.sort_by_key(key);
+    Cow::Owned(rows)
 }
 
 /// The head of the SHA-256 of some bytes, as it stands in a segment's name.

@@ -63,7 +63,7 @@ pub(super) fn node_day(world: &World, node: usize, day: Window) -> NodeDay {
     let name = &world.hardware.nodes[node].name;
     let ticks = world.ticks(node, day);
     let collector_id = id::id63("collector", &[name]);
-    // In the order in which a segment is sorted, so that sorting it moves nothing.
+    // Nearly the order in which a segment is sorted.
     let mut cards: Vec<usize> = world.hardware.nodes[node].cards.clone().collect();
     cards.sort_by_key(|c| world.hardware.cards[*c].id);
     for card_index in cards {
@@ -92,6 +92,9 @@ pub(super) fn node_day(world: &World, node: usize, day: Window) -> NodeDay {
             }
         }
     }
+    // In the order in which a segment is sorted, so that its writer copies nothing.
+    out.processes.sort_by_key(|r| (r.device_id, r.tick_ms, r.seq, r.pid, r.boot_id, r.start_ticks));
+    out.minutes.sort_by_key(|r| (r.device_id, r.tick_ms, r.seq, r.boot_id));
     for life in &world.lives[node] {
         let window = Window { from_ms: life.window.from_ms.max(day.from_ms), to_ms: life.window.to_ms.min(day.to_ms) };
         if window.from_ms < window.to_ms {
