@@ -23,9 +23,16 @@ SELECT 'clock stepped', s.place, count(*)
 FROM (
     SELECT DISTINCT d.cluster || '/' || d.node AS place, t.boot_id, t.seq
     FROM (
-        SELECT device_id, boot_id, seq, tick_ms - mono_ms AS offset_ms,
-            lag(tick_ms - mono_ms) OVER (PARTITION BY device_id, boot_id ORDER BY seq) AS before_ms
-        FROM device_minute
+        SELECT m.device_id, m.boot_id, m.seq, m.tick_ms - m.mono_ms AS offset_ms,
+            lag(m.tick_ms - m.mono_ms) OVER (PARTITION BY m.device_id, m.boot_id ORDER BY m.seq) AS before_ms
+        FROM (
+            -- most clocks are never put: only where the least and the greatest offset of a boot are apart is there a step
+            SELECT device_id, boot_id
+            FROM device_minute
+            GROUP BY device_id, boot_id
+            HAVING max(tick_ms - mono_ms) - min(tick_ms - mono_ms) > 1000
+        ) b
+        JOIN device_minute m ON m.device_id = b.device_id AND m.boot_id = b.boot_id
     ) t
     JOIN device d ON d.device_id = t.device_id
     WHERE abs(t.offset_ms - t.before_ms) > 1000
