@@ -91,6 +91,8 @@ impl Engine {
         let mut config = SessionConfig::new().with_target_partitions(partitions.max(1)).with_information_schema(true);
         config.options_mut().sql_parser.parse_float_as_decimal = true;
         config.options_mut().execution.time_zone = Some("UTC".into());
+        // sizes are estimated through joins and groupings too, so that the smaller side of a join is the one kept in memory
+        config.options_mut().optimizer.use_statistics_registry = true;
         // the generic dialect takes `, cluster` for a trailing comma before CLUSTER BY
         config.options_mut().sql_parser.dialect = datafusion::config::Dialect::PostgreSQL;
         Self { context: SessionContext::new_with_config(config) }
