@@ -53,6 +53,13 @@ pub struct Change {
     shown_again: Vec<i64>,
 }
 
+/// What a source tells only for a while (events of a pod last an hour) stays as it was told.
+fn keep_instants(row: &mut AllocationRow, known: &AllocationRow) {
+    row.image_pull_ms = row.image_pull_ms.or(known.image_pull_ms);
+    row.image_ready_ms = row.image_ready_ms.or(known.image_ready_ms);
+    row.container_start_ms = row.container_start_ms.or(known.container_start_ms);
+}
+
 impl Memory {
     /// What a look at `now_ms` adds. A look that cannot be believed is a failed reading and nothing else.
     pub fn change(&self, now_ms: i64, look: Result<Snapshot, LookError>) -> Change {
@@ -87,6 +94,9 @@ impl Memory {
     fn unbelievable(&self, snapshot: &Snapshot) -> Option<String> {
         if let Some(before) = self.as_of_ms.filter(|before| snapshot.as_of_ms <= *before) {
             return Some(format!("the clock was put back: the last look was {} ms later", before - snapshot.as_of_ms));
+        }
+        if snapshot.numbered {
+            return None;
         }
         let shown: BTreeSet<i64> = snapshot.allocations.iter().map(|a| a.allocation_id).collect();
         let unexplained = self.open().filter(|(id, _)| !shown.contains(id)).count();
@@ -160,6 +170,9 @@ impl Memory {
             (row.source, row.as_of_ms) = (self.source.clone(), out.as_of_ms);
             let held = held.remove(&id).unwrap_or_default();
             let before = self.runs.get(&id);
+            if let Some(known) = before {
+                keep_instants(&mut row, &known.row);
+            }
             if row.terminal {
                 let is_known = self.done.contains_key(&id) || before.is_some_and(|b| !b.holdings.is_empty());
                 if !is_known {

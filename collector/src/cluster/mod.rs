@@ -27,6 +27,9 @@ pub struct Snapshot {
     pub as_of_ms: i64,
     /// Whether everything that is there is shown: only then is what is not shown gone.
     pub complete: bool,
+    /// Whether it is one state of the source, as it numbers them (a list of a Kubernetes API server): then even an empty
+    /// one is believed.
+    pub numbered: bool,
     /// Requests, waiting, running and over.
     pub jobs: Vec<JobRow>,
     /// Runs, running and over.

@@ -123,6 +123,30 @@ fn a_run_that_comes_back_after_it_vanished_counts_on() {
 }
 
 #[test]
+fn an_empty_answer_is_believed_only_where_the_source_numbers_its_states() {
+    let mut w = Writer::new();
+    w.look(2, Told::new().running("2", 1, 1).node("n1", "up"));
+    let empty = || Told::new().node("n1", "up").snapshot(3);
+    assert!(!w.take(3, Ok(empty())).readings[0].ok);
+    let numbered = Snapshot { numbered: true, ..Told::new().node("n1", "up").snapshot(4) };
+    let change = w.take(4, Ok(numbered));
+    assert!(change.readings[0].ok);
+    assert_eq!(change.allocations[0].last_seen_ms, Some(2 * MINUTE));
+}
+
+#[test]
+fn what_a_source_told_only_for_a_while_stays_told() {
+    let mut w = Writer::new();
+    let told = |pull: Option<i64>, minute: i64| {
+        let mut snapshot = Told::new().running("2", 1, 1).snapshot(minute);
+        snapshot.allocations[0].image_pull_ms = pull;
+        snapshot
+    };
+    w.take(2, Ok(told(Some(MINUTE), 2)));
+    assert_eq!(counts(w.take(3, Ok(told(None, 3)))), [0; 5], "an event that is gone is no change");
+}
+
+#[test]
 fn an_incomplete_look_and_what_could_not_be_read_let_nothing_vanish() {
     let mut w = Writer::new();
     w.look(2, Told::new().waiting("1").running("2", 1, 1).running("3", 1, 1).node("n1", "up").node("n2", "up"));

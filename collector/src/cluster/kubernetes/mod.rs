@@ -230,7 +230,7 @@ impl KubernetesLooker {
 
     fn snapshot(&self, as_of_ms: i64) -> Snapshot {
         let store = lock(&self.store);
-        let mut out = Snapshot { as_of_ms, complete: true, ..Snapshot::default() };
+        let mut out = Snapshot { as_of_ms, complete: true, numbered: true, ..Snapshot::default() };
         // the order of a map is no order: rows come by UID
         let mut all: Vec<&Known> = store.pods.values().chain(&store.deleted).collect();
         all.sort_by(|a, b| a.pod.uid.cmp(&b.pod.uid));
