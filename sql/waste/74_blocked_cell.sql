@@ -61,6 +61,6 @@ judged AS (
 SELECT p.job_id, p.cluster, p.cell, p.tasks, p.cards, p.nodes, j.kind, j.free_cards
 FROM pending_cell p
 JOIN judged j ON j.cluster = p.cluster AND j.cell = p.cell AND j.cards = p.cards AND j.nodes = p.nodes
-    AND j.over_quota = p.over_quota AND j.req_model IS NOT DISTINCT FROM p.req_model
-    AND j.card_bytes IS NOT DISTINCT FROM p.card_bytes AND j.queue IS NOT DISTINCT FROM p.queue
+    AND j.over_quota = p.over_quota AND (j.req_model IS NOT DISTINCT FROM p.req_model)
+    AND (j.card_bytes IS NOT DISTINCT FROM p.card_bytes) AND (j.queue IS NOT DISTINCT FROM p.queue)
 WHERE NOT p.is_part AND j.kind IS NOT NULL
