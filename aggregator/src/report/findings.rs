@@ -38,7 +38,7 @@ const RULES: &[&str] = &[
 /// Rules that read cells of the window themselves.
 const BY_CELL: &[&str] = &["waste/33_hung", "waste/42_sm_low_week", "waste/45_resident_service"];
 /// The rest of idle time, which no rule explains: no finding, and listed only where it is asked for.
-const REST: &str = "idle_other";
+pub(super) const REST: &str = "idle_other";
 /// Findings whose evidence and remedy stand below a table where nobody says how many.
 const TOLD: usize = 10;
 
@@ -130,6 +130,7 @@ const TEXTS: &[&str] = &[
     "evidence",
     "remedy_en",
     "remedy_zh",
+    "currency",
 ];
 
 fn at(column: &str) -> usize {
@@ -217,6 +218,9 @@ fn values(line: &Line, cost: [i128; 3], ask: &Ask) -> Vec<Value> {
     let word = |column: &str| Value::Text(line.texts[at(column)].clone());
     let instant = |ms: i128| Value::Text(show_ms(ms as i64, ask.zone));
     let known = |n: Option<i128>, make: fn(i128) -> Value| n.map_or(Value::Unknown, make);
+    // time without a price costs nobody knows what
+    let priced = line.texts[at("currency")] != "-";
+    let paid = |i: usize| if priced { Value::Money(cost[i]) } else { Value::Unknown };
     let mut all = vec![
         word("rule"),
         word("subject"),
@@ -224,9 +228,9 @@ fn values(line: &Line, cost: [i128; 3], ask: &Ask) -> Vec<Value> {
         instant(line.from_ms),
         Value::Ms(line.to_ms - line.from_ms),
         Value::Ms(line.idle_ms),
-        Value::Money(cost[0]),
+        paid(0),
         Value::Ms(line.gap_ms),
-        Value::Money(cost[1]),
+        paid(1),
         word("note"),
     ];
     for name in [
@@ -252,7 +256,7 @@ fn values(line: &Line, cost: [i128; 3], ask: &Ask) -> Vec<Value> {
     all.extend(line.measure.map(|n| known(n, Value::Count)));
     all.extend(["unit", "note_reason", "evidence", "remedy_en", "remedy_zh"].map(word));
     all.push(Value::Ms(line.counted_ms));
-    all.push(Value::Money(cost[2]));
+    all.push(paid(2));
     all
 }
 

@@ -10,7 +10,7 @@ use gpuledger_schema::unit::{CARD_UNITS, CELL_MS};
 use gpuledger_schema::window::{Window, show_ms};
 use serde::Serialize;
 
-use super::findings::judge;
+use super::findings::{REST, judge};
 use super::grouped::{texts, whole};
 use super::lang::{Lang, width};
 use super::money::{Amounts, round};
@@ -243,6 +243,9 @@ fn measured(f: &Facts, lang: Lang) -> Vec<(String, String)> {
 
 /// Scheduled -> images -> container -> first kernel, each step from the one before it that is known.
 fn cold_start(f: &Facts, lang: Lang) -> String {
+    if f.text("kind") != Some("scheduler") {
+        return format!("? ({})", lang.of("no scheduler started it", "非调度器启动"));
+    }
     let mut before = f.number("start_ms");
     let mut text = lang.of("scheduled", "调度").to_owned();
     let steps = [
@@ -265,6 +268,9 @@ fn charged(f: &Facts, paid: &[String; 2], lang: Lang) -> String {
     let Some(unpriced) = f.number("unpriced_ms") else {
         return format!("? ({})", lang.of("it held nothing", "未占用 GPU"));
     };
+    if f.text("currency").is_none() {
+        return format!("? ({})", lang.of("no price", "没有价格"));
+    }
     let waste = match f.number("covered_ms") {
         Some(covered) if covered > 0 => paid[1].clone(),
         _ => format!("? ({})", lang.of("nothing was measured", "没有测量")),
@@ -291,7 +297,7 @@ async fn found(reader: &Reader, holder: i64, lang: Lang) -> Result<Vec<(String, 
         let (rule, evidence) = (texts(b, "rule")?, texts(b, "evidence")?);
         let remedy = texts(b, lang.of("remedy_en", "remedy_zh"))?;
         for i in 0..b.num_rows() {
-            if holders[i] == Some(i128::from(holder)) {
+            if holders[i] == Some(i128::from(holder)) && rule[i] != REST {
                 told.insert(ranks[i], format!("{}: {}. {}", rule[i], evidence[i], remedy[i]));
             }
         }
