@@ -49,7 +49,10 @@ fn csv(table: ReferenceTable, rng: &mut Rng, midnight: i64, worlds: &[World]) ->
         ReferenceTable::Weights => {
             vec![format!("train,25,60,15,{a},"), format!("unknown,100,50,0,{b},{}", iso(midnight + 40 * MINUTE))]
         }
-        ReferenceTable::Quotas => Vec::new(),
+        // none of these changes the ledger or a charge
+        ReferenceTable::Quotas | ReferenceTable::Thresholds | ReferenceTable::Specs | ReferenceTable::FindingNotes => {
+            Vec::new()
+        }
     };
     if lines.is_empty() {
         return String::new();
