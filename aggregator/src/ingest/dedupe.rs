@@ -1,12 +1,12 @@
 //! What is new: rows whose key and content are there already are duplicates; a key with other content is a conflict.
 
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::BuildHasher;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
 use datafusion::arrow::compute::{cast, filter_record_batch};
-use datafusion::arrow::datatypes::Int64Type;
+use datafusion::arrow::datatypes::{Int32Type, Int64Type};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::row::{RowConverter, SortField};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -100,7 +100,8 @@ impl Known {
         if !self.rows.is_empty() {
             return Ok(false);
         }
-        let mut seen = HashSet::with_hasher(RandomState::default());
+        let rows = batches.iter().map(|(_, batch)| batch.num_rows()).sum();
+        let mut seen = HashSet::with_capacity_and_hasher(rows, RandomState::default());
         for (_, batch) in batches {
             let keys = rows_of(spec, batch, spec.key)?;
             if !keys.iter().all(|key| seen.insert(self.key(key.data()))) {
@@ -173,23 +174,44 @@ impl Seqs {
     }
 }
 
-/// The ticks of each boot in minute rows.
-pub(super) fn boots<'a>(rows: impl Iterator<Item = &'a RecordBatch>) -> HashMap<i64, Seqs> {
-    let mut out: HashMap<i64, Seqs> = HashMap::new();
+/// A boot of a node and a UTC day.
+pub(super) type BootDay = (i64, i32);
+
+/// The ticks of each boot and day in minute rows.
+pub(super) fn boot_days<'a>(rows: impl Iterator<Item = &'a RecordBatch>) -> HashMap<BootDay, Seqs, RandomState> {
+    let mut out: HashMap<BootDay, Seqs, RandomState> = HashMap::default();
+    let mut note = |key: BootDay, seqs: Seqs| {
+        let known = out.entry(key).or_insert(seqs);
+        (known.from, known.to) = (known.from.min(seqs.from), known.to.max(seqs.to));
+    };
     for batch in rows {
         let of = |name: &str| batch.column_by_name(name).and_then(|c| c.as_primitive_opt::<Int64Type>());
-        let (Some(boots), Some(seqs)) = (of("boot_id"), of("seq")) else { continue };
-        for (boot, seq) in boots.values().iter().zip(seqs.values()) {
-            let known = out.entry(*boot).or_insert(Seqs { from: *seq, to: *seq });
-            (known.from, known.to) = (known.from.min(*seq), known.to.max(*seq));
+        let days = batch.column_by_name("day").and_then(|c| c.as_primitive_opt::<Int32Type>());
+        let (Some(boots), Some(seqs), Some(days)) = (of("boot_id"), of("seq"), days) else { continue };
+        // rows of one boot and day stand together
+        let mut run: Option<(BootDay, Seqs)> = None;
+        for ((boot, day), seq) in boots.values().iter().zip(days.values()).zip(seqs.values()) {
+            match &mut run {
+                Some((key, seqs)) if *key == (*boot, *day) => {
+                    (seqs.from, seqs.to) = (seqs.from.min(*seq), seqs.to.max(*seq));
+                }
+                _ => {
+                    let before = run.replace(((*boot, *day), Seqs { from: *seq, to: *seq }));
+                    before.into_iter().for_each(|(key, seqs)| note(key, seqs));
+                }
+            }
         }
+        run.into_iter().for_each(|(key, seqs)| note(key, seqs));
     }
     out
 }
 
-/// The condition that picks rows of those boots.
-pub(super) fn of_boots<'a>(boots: impl Iterator<Item = &'a i64>) -> Expr {
-    col("boot_id").in_list(boots.map(|b| lit(*b)).collect(), false)
+/// The condition that picks rows of those boots and days, or more.
+pub(super) fn of_boot_days(of: &[BootDay]) -> Expr {
+    let boots: BTreeSet<i64> = of.iter().map(|(boot, _)| *boot).collect();
+    let days: BTreeSet<i32> = of.iter().map(|(_, day)| *day).collect();
+    let days = col("day").in_list(days.into_iter().map(lit).collect(), false);
+    days.and(col("boot_id").in_list(boots.into_iter().map(lit).collect(), false))
 }
 
 /// Least and greatest tick of the new rows.

@@ -12,7 +12,7 @@ use gpuledger_schema::path::{self, Numbered};
 use gpuledger_schema::table::{self, DeviceRow, ProcessMinuteRow, QuarantineRow, Row, Table};
 
 use crate::engine::{Engine, EngineError};
-use crate::lake::{Batch, BatchSegment, Cut, Lake, LakeError};
+use crate::lake::{Batch, BatchSegment, Cut, Lake, LakeError, Listed};
 
 mod dedupe;
 mod owner;
@@ -36,6 +36,9 @@ pub enum IngestError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// A batch was not committed to its end; a repeat takes it up.
+    #[error("a batch was not committed to its end; run it again")]
+    Stopped(#[source] Box<tokio::task::JoinError>),
     /// Rows of a table could not be compared with what is there.
     #[error("cannot compare new rows of `{table}` with the lake's")]
     Compare {
@@ -62,6 +65,17 @@ pub struct IngestReport {
     pub waiting: Vec<String>,
 }
 
+impl IngestReport {
+    /// Adds what came after.
+    fn add(&mut self, later: Self) {
+        self.segments += later.segments;
+        self.rows += later.rows;
+        self.duplicates += later.duplicates;
+        self.quarantined.extend(later.quarantined);
+        self.waiting.extend(later.waiting);
+    }
+}
+
 /// Takes in everything that waits in the inbox. The caller holds the writer's lock.
 pub async fn ingest(lake: &Lake, progress: &mut (dyn FnMut(usize, usize) + Send)) -> Result<IngestReport, IngestError> {
     let mut report = IngestReport::default();
@@ -72,18 +86,28 @@ pub async fn ingest(lake: &Lake, progress: &mut (dyn FnMut(usize, usize) + Send)
         let checked = read_all(lake, &owners, &batch.segments, &mut report).await?;
         commit(lake, number, checked, &mut report).await?;
     }
-    let mut passed = BTreeSet::new();
-    loop {
-        let batch = next_batch(lake, &mut owners, &mut passed, &mut report).await?;
-        if batch.is_empty() {
-            return Ok(report);
-        }
+    let mut seen = Seen::default();
+    let mut batch = next_batch(lake, &mut owners, &mut seen, &mut report).await?;
+    while !batch.is_empty() {
         let names: Vec<BatchSegment> = batch.iter().map(|c| c.entry.clone()).collect();
         let number = next_number(lake).await?;
         lake.create_document(&format!("{}/{}", path::BATCHES, number.file_name()), &Batch { segments: names }).await?;
-        commit(lake, number, batch, &mut report).await?;
+        // while a batch is committed the next one is read and checked
+        let committing = tokio::spawn(commit_named(lake.clone(), number, batch));
+        let mut read = IngestReport::default();
+        let next = next_batch(lake, &mut owners, &mut seen, &mut read).await;
+        report.add(committing.await.map_err(|e| IngestError::Stopped(Box::new(e)))??);
+        report.add(read);
+        batch = next?;
         progress(report.segments, in_all);
     }
+    Ok(report)
+}
+
+async fn commit_named(lake: Lake, number: Numbered, batch: Vec<Checked>) -> Result<IngestReport, IngestError> {
+    let mut report = IngestReport::default();
+    commit(&lake, number, batch, &mut report).await?;
+    Ok(report)
 }
 
 /// The next number for a batch or cut: one more than any there is.
@@ -121,15 +145,20 @@ async fn read_all(
 }
 
 /// What waits in the inbox and in the folders of nodes: first who has which device, then process files, so that a device
-/// file finds its process file in the batch or before it. Files that are still being written are left alone.
-async fn waiting(lake: &Lake) -> Result<Vec<(String, u64)>, LakeError> {
+/// file finds its process file in the batch or before it. Otherwise in the order in which they were written: what came
+/// at about the same time speaks of the same days, so that a batch writes few of them. Files that are still being written
+/// are left alone.
+async fn waiting(lake: &Lake) -> Result<Vec<Listed>, LakeError> {
     let mut listed = lake.list_nested(path::INBOX).await?;
-    listed.retain(|(name, _)| {
+    listed.retain(|Listed { name, .. }| {
         let (folder, file) = (folder_of(name).unwrap_or_default(), file_of(name));
         !folder.starts_with('.') && !file.starts_with('.') && !file.ends_with(".tmp")
     });
     let of = |name: &str, table: &str| file_of(name).strip_prefix(table).is_some_and(|rest| rest.starts_with('~'));
-    listed.sort_by_key(|(name, _)| (!of(name, DeviceRow::TABLE.name), !of(name, ProcessMinuteRow::TABLE.name)));
+    listed.sort_by_cached_key(|Listed { name, written_ms, .. }| {
+        let later = (!of(name, DeviceRow::TABLE.name), !of(name, ProcessMinuteRow::TABLE.name));
+        (later, *written_ms, name.clone())
+    });
     Ok(listed)
 }
 
@@ -137,20 +166,20 @@ async fn waiting(lake: &Lake) -> Result<Vec<(String, u64)>, LakeError> {
 async fn next_batch(
     lake: &Lake,
     owners: &mut Owners,
-    passed: &mut BTreeSet<String>,
+    seen: &mut Seen,
     report: &mut IngestReport,
 ) -> Result<Vec<Checked>, LakeError> {
     let listed = waiting(lake).await?;
     let mut batch: Vec<Checked> = Vec::new();
     let mut size = 0;
-    for (name, bytes) in listed {
-        if passed.contains(&name) {
+    for Listed { name, size_bytes: bytes, .. } in listed {
+        if seen.names.contains(&name) {
             continue;
         }
         if size > 0 && size + bytes > BATCH_BYTES_MAX {
             break;
         }
-        passed.insert(name.clone());
+        seen.names.insert(name.clone());
         let Some(content) = lake.get(&format!("{}/{name}", path::INBOX)).await? else { continue };
         match segment::check(&name, content, owners) {
             Err((content, problem)) => set_aside(lake, &name, content, &problem, report).await?,
@@ -158,9 +187,8 @@ async fn next_batch(
                 if checked.table.name == DeviceRow::TABLE.name {
                     checked.rows.iter().for_each(|rows| owners.learn(rows));
                 }
-                let beside = |hash: &str| batch.iter().any(|c| c.entry.sha256.starts_with(hash));
                 let lone = match &checked.pair {
-                    Some(hash) => !beside(hash) && !taken_before(lake, hash).await?,
+                    Some(hash) => !seen.takes(hash) && !taken_before(lake, hash).await?,
                     None => false,
                 };
                 if lone {
@@ -168,11 +196,27 @@ async fn next_batch(
                     continue;
                 }
                 size += bytes;
+                seen.hashes.insert(checked.entry.sha256.clone());
                 batch.push(checked);
             }
         }
     }
     Ok(batch)
+}
+
+/// What one ingest has looked at so far.
+#[derive(Debug, Default)]
+struct Seen {
+    names: BTreeSet<String>,
+    /// SHA-256 of what its batches take in, in hex.
+    hashes: BTreeSet<String>,
+}
+
+impl Seen {
+    /// Whether a segment whose hash begins so goes in with one of its batches.
+    fn takes(&self, hash: &str) -> bool {
+        self.hashes.range(hash.to_owned()..).next().is_some_and(|h| h.starts_with(hash))
+    }
 }
 
 /// Whether a segment of this hash went in with an earlier batch.
@@ -282,19 +326,20 @@ async fn existing(
     let fail = |e| compare(spec, e);
     let mut frame = engine.context().table(spec.name).await.map_err(fail)?;
     if spec.by_day {
-        // Two columns tell which boots of nodes have ticks of these numbers; usually none has, and no row is read.
+        // Three columns tell which boots have ticks of these numbers on a day; usually none has, and no row is read.
         let Some((from, to)) = dedupe::tick_range(rows) else { return Ok(Vec::new()) };
-        let new = dedupe::boots(rows.iter().map(|(_, batch)| batch));
+        let new = dedupe::boot_days(rows.iter().map(|(_, batch)| batch));
         let in_time = frame.filter(dedupe::in_ticks(from, to)).map_err(fail)?;
-        let there = in_time.clone().filter(dedupe::of_boots(new.keys())).map_err(fail)?;
-        let there = there.select_columns(&["boot_id", "seq"]).map_err(fail)?.collect().await.map_err(fail)?;
-        let there = dedupe::boots(there.iter());
-        let both: Vec<i64> =
-            new.iter().filter(|(boot, n)| there.get(boot).is_some_and(|t| t.overlaps(n))).map(|(b, _)| *b).collect();
+        let asked: Vec<_> = new.keys().copied().collect();
+        let there = in_time.clone().filter(dedupe::of_boot_days(&asked)).map_err(fail)?;
+        let there = there.select_columns(&["boot_id", "day", "seq"]).map_err(fail)?.collect().await.map_err(fail)?;
+        let there = dedupe::boot_days(there.iter());
+        let both = new.iter().filter(|(key, n)| there.get(key).is_some_and(|t| t.overlaps(n)));
+        let both: Vec<_> = both.map(|(key, _)| *key).collect();
         if both.is_empty() {
             return Ok(Vec::new());
         }
-        frame = in_time.filter(dedupe::of_boots(both.iter())).map_err(fail)?;
+        frame = in_time.filter(dedupe::of_boot_days(&both)).map_err(fail)?;
     }
     frame.collect().await.map_err(fail)
 }

@@ -79,6 +79,17 @@ pub enum LakeError {
     Table(#[from] TableError),
 }
 
+/// An object of the lake as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Listed {
+    /// Name below the folder that was listed.
+    pub name: String,
+    /// Its size.
+    pub size_bytes: u64,
+    /// When it was last written, by the store's clock.
+    pub written_ms: i64,
+}
+
 /// An open lake.
 #[derive(Debug, Clone)]
 pub struct Lake {
@@ -199,25 +210,28 @@ impl Lake {
 
     /// Names of the objects right below a folder of the lake with their sizes, sorted. Never cached.
     pub async fn list(&self, inside: &str) -> Result<Vec<(String, u64)>, LakeError> {
-        let mut names = self.list_nested(inside).await?;
-        names.retain(|(name, _)| !name.contains('/'));
-        Ok(names)
+        let below = self.list_nested(inside).await?;
+        Ok(below.into_iter().filter(|o| !o.name.contains('/')).map(|o| (o.name, o.size_bytes)).collect())
     }
 
     /// The same, and those one folder further down as `folder/name`.
-    pub async fn list_nested(&self, inside: &str) -> Result<Vec<(String, u64)>, LakeError> {
+    pub async fn list_nested(&self, inside: &str) -> Result<Vec<Listed>, LakeError> {
         let prefix = self.at(inside);
         let found: Vec<_> = self.store.list(Some(&prefix)).try_collect().await.map_err(|source| LakeError::Object {
             what: "list",
             object: inside.to_owned(),
             source,
         })?;
-        let mut names: Vec<(String, u64)> = found
+        let mut names: Vec<Listed> = found
             .into_iter()
             .filter_map(|meta| {
                 let parts: Vec<_> = meta.location.prefix_match(&prefix)?.collect();
                 let names: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
-                (1..=2).contains(&names.len()).then(|| (names.join("/"), meta.size))
+                (1..=2).contains(&names.len()).then(|| Listed {
+                    name: names.join("/"),
+                    size_bytes: meta.size,
+                    written_ms: meta.last_modified.timestamp_millis(),
+                })
             })
             .collect();
         names.sort();
