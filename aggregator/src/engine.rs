@@ -91,9 +91,35 @@ impl Engine {
         let mut config = SessionConfig::new().with_target_partitions(partitions.max(1)).with_information_schema(true);
         config.options_mut().sql_parser.parse_float_as_decimal = true;
         config.options_mut().execution.time_zone = Some("UTC".into());
+        // sizes are estimated through joins and groupings too, so that the smaller side of a join is the one kept in memory
+        config.options_mut().optimizer.use_statistics_registry = true;
         // the generic dialect takes `, cluster` for a trailing comma before CLUSTER BY
         config.options_mut().sql_parser.dialect = datafusion::config::Dialect::PostgreSQL;
         Self { context: SessionContext::new_with_config(config) }
+    }
+
+    /// A session of its own over the tables of this one: what either registers from now on, the other does not see.
+    pub async fn fork(&self, partitions: usize) -> Result<Self, EngineError> {
+        let other = Self::new(partitions);
+        for table in self.tables() {
+            let fail = |e| EngineError::Register { table: table.clone(), source: Box::new(e) };
+            let provider = self.context.table_provider(table.as_str()).await.map_err(fail)?;
+            other.register(&table, provider)?;
+        }
+        Ok(other)
+    }
+
+    /// Names of everything that is registered.
+    fn tables(&self) -> Vec<String> {
+        let options = self.context.copied_config();
+        let catalog = &options.options().catalog;
+        let schema = self.context.catalog(&catalog.default_catalog).and_then(|c| c.schema(&catalog.default_schema));
+        schema.map(|s| s.table_names()).unwrap_or_default()
+    }
+
+    /// Threads that a statement of this session uses.
+    pub fn partitions(&self) -> usize {
+        self.context.copied_config().target_partitions()
     }
 
     /// The session, for a reader's own SQL and for tests.

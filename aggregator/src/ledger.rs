@@ -9,6 +9,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, AsArray, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
+use futures::{StreamExt, stream};
 use gpuledger_schema::id::id63;
 use gpuledger_schema::path::{self, Numbered};
 use gpuledger_schema::table::{self, RUN, SESSION_DAY, UNIT, USAGE, reference};
@@ -19,11 +20,14 @@ use crate::lake::{Build, Cut, Lake, LakeError};
 use crate::statement;
 
 mod shape;
+mod span;
 
 use shape::shaped;
 
 /// Rows of minutes a span may have before it is cut; a day above it is a span of its own.
 const SPAN_ROWS: i64 = 2_000_000;
+/// Spans that are computed at the same time: what they read lies in memory together.
+const SPANS_AT_ONCE: usize = 2;
 /// Cells of holding a span may have when only accounting speaks.
 const SPAN_DAYS_MAX: i32 = 62;
 /// How far a failure of a device is looked back for when days are rebuilt.
@@ -50,6 +54,9 @@ pub enum LedgerError {
         /// Another.
         other: String,
     },
+    /// A span of days was not computed to its end.
+    #[error("a span of days was not computed to its end")]
+    Stopped(#[source] Box<tokio::task::JoinError>),
     /// A statement gave a column of a type that was not expected.
     #[error("`{table}` came back in another shape than its statement declares")]
     Shape {
@@ -110,9 +117,15 @@ pub async fn build(
     let in_all: usize = spans.iter().map(|(a, b)| (b - a) as usize).sum();
     let mut report = BuildReport { days: in_all, ..BuildReport::default() };
     let mut done = 0;
-    for span in spans {
-        report.rows += one_span(&engine, lake, span).await?;
-        done += (span.1 - span.0) as usize;
+    // spans are computed side by side and written in order
+    let side_by_side = if spans.len() > 1 { SPANS_AT_ONCE.min(partitions.max(1)) } else { 1 };
+    let each = (partitions / side_by_side).max(1);
+    let computed = spans.into_iter().map(|span| tokio::spawn(span::compute(engine.clone(), each, span)));
+    let mut computed = std::pin::pin!(stream::iter(computed).buffered(side_by_side));
+    while let Some(span) = computed.next().await {
+        let span = span.map_err(|e| LedgerError::Stopped(Box::new(e)))??;
+        report.rows += span::write(lake, &span).await?;
+        done += (span.days.1 - span.days.0) as usize;
         progress(done, in_all);
     }
     drop_days_outside(lake, last.as_ref().and_then(|(_, b)| b.days), all).await?;
@@ -328,21 +341,6 @@ pub async fn span_steps(engine: &Engine, span: (i32, i32)) -> Result<(), LedgerE
         engine.step(step, params).await?;
     }
     Ok(())
-}
-
-async fn one_span(engine: &Engine, lake: &Lake, span: (i32, i32)) -> Result<usize, LedgerError> {
-    span_steps(engine, span).await?;
-    let (_, usage) = engine.run("ledger/50_usage", &Params::new()).await?;
-    let rows = usage.iter().map(RecordBatch::num_rows).sum();
-    lake.replace_days(&USAGE, span, shaped(&USAGE, usage)?).await?;
-    let session_day = engine.context().table("session_day").await.map_err(engine_error("session_day"))?;
-    let session_day = session_day.collect().await.map_err(engine_error("session_day"))?;
-    lake.replace_days(&SESSION_DAY, span, shaped(&SESSION_DAY, session_day)?).await?;
-    Ok(rows)
-}
-
-fn engine_error(table: &'static str) -> impl Fn(datafusion::error::DataFusionError) -> LedgerError {
-    move |source| LedgerError::Engine(EngineError::Register { table: table.to_owned(), source: Box::new(source) })
 }
 
 /// Usage of days that no longer exist (an import taken back, an as-of that moved) goes.
