@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use chrono_tz::Tz;
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use gpuledger_schema::invariant::INVARIANTS;
 use gpuledger_schema::unit::DAY_MS;
@@ -16,6 +17,8 @@ use crate::report::{Ask, Reader, ReportError, prepare};
 
 /// Rows of a finding that are shown.
 const ROWS_SHOWN: usize = 5;
+/// Numbers of partitions with which charges must be the same.
+const PARTITIONS: [usize; 2] = [1, 16];
 /// Minor units of a cent, in exact money: the checks round as a currency with two decimals does.
 const CENT: i64 = 36_000_000_000;
 
@@ -112,23 +115,27 @@ async fn listed(reader: &Reader) -> Result<Finding, ReportError> {
     Ok(finding)
 }
 
-/// The same charges with 1 and with 16 partitions, row for row.
+/// The charges with as many partitions as are named, in order.
+async fn charges(reader: Reader, ask: Ask) -> Result<RecordBatch, ReportError> {
+    prepare(&reader, &ask).await?;
+    let (schema, rows) = reader.engine().run("check/M3", &Params::new()).await?;
+    concat_batches(&schema, &rows).map_err(shape)
+}
+
+/// The same charges with 1 and with 16 partitions, row for row. A session that has one of these numbers has its charges.
 async fn partitions_agree(reader: &Reader, window: Window, zone: Tz) -> Result<Finding, ReportError> {
+    let ask = Ask { window, zone, by: Vec::new(), step: None, currency: "XXX".parse().map_err(shape)? };
     let mut both = Vec::new();
-    for partitions in [1, 16] {
-        let other = reader.with_partitions(partitions).await?;
-        let ask = Ask { window, zone, by: Vec::new(), step: None, currency: "XXX".parse().map_err(shape)? };
-        both.push(tokio::spawn(async move {
-            prepare(&other, &ask).await?;
-            let (_, rows) = other.engine().run("check/M3", &Params::new()).await?;
-            Ok::<_, ReportError>(pretty_format_batches(&rows).map_err(shape)?.to_string())
-        }));
+    for partitions in PARTITIONS {
+        let priced = reader.engine().partitions() == partitions;
+        let other = if priced { reader.fork().await? } else { reader.with_partitions(partitions).await? };
+        both.push(tokio::spawn(charges(other, ask.clone())));
     }
-    let mut texts = Vec::new();
+    let mut found = Vec::new();
     for one in both {
-        texts.push(one.await.map_err(shape)??);
+        found.push(one.await.map_err(shape)??);
     }
-    let differs = texts[0] != texts[1];
+    let differs = found.iter().any(|f| *f != found[0]);
     Ok(Finding {
         id: "M3".into(),
         says: says("M3"),

@@ -53,6 +53,8 @@ pub async fn accounting(reader: &Reader, ask: &Ask) -> Result<Report, ReportErro
     if let Some(d) = by.iter().find(missing) {
         return Err(ReportError::Dimension(*d));
     }
+    // owners are looked up for other runs here than for a charge
+    *reader.priced().lock().await = None;
     reader.calendar(ask.window, ask.zone)?;
     let window = Params::from([("from_ms", bigint(ask.window.from_ms)), ("to_ms", bigint(ask.window.to_ms))]);
     let none = Params::new();

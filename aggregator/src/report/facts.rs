@@ -5,8 +5,14 @@ use gpuledger_schema::unit::DAY_MS;
 use super::{Ask, Reader, ReportError};
 use crate::engine::{Params, bigint, int};
 
-/// Runs the charge statements for a window; the session then has `charge`, `fact` and what they came from.
+/// Runs the charge statements for a window, unless the session has them of that window already; it then has `charge`,
+/// `fact` and what they came from.
 pub async fn prepare(reader: &Reader, ask: &Ask) -> Result<(), ReportError> {
+    let mut priced = reader.priced().lock().await;
+    if *priced == Some((ask.window, ask.zone)) {
+        return Ok(());
+    }
+    *priced = None;
     reader.calendar(ask.window, ask.zone)?;
     let day = |ms: i64| int(ms.div_euclid(DAY_MS) as i32);
     let window = Params::from([
@@ -31,5 +37,6 @@ pub async fn prepare(reader: &Reader, ask: &Ask) -> Result<(), ReportError> {
     ] {
         reader.engine().step(step, params).await?;
     }
+    *priced = Some((ask.window, ask.zone));
     Ok(())
 }

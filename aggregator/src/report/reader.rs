@@ -7,6 +7,7 @@ use datafusion::arrow::array::{ArrayRef, BooleanArray, Int32Array, Int64Array, R
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use gpuledger_schema::path::{self, Numbered};
 use gpuledger_schema::window::{self, Window};
+use tokio::sync::Mutex;
 
 use super::ReportError;
 use crate::engine::Engine;
@@ -17,9 +18,10 @@ use crate::ledger;
 #[derive(Debug)]
 pub struct Reader {
     engine: Engine,
-    lake: Lake,
     cut: (Numbered, Cut),
     build: Build,
+    /// The window and zone whose priced facts the session has.
+    priced: Mutex<Option<(Window, Tz)>>,
 }
 
 impl Reader {
@@ -36,19 +38,30 @@ impl Reader {
                 (number, cut, build_of(lake, wanted).await?.ok_or(ReportError::NotBuilt(wanted))?)
             }
         };
-        Self::of(lake.clone(), (number, cut), build, partitions).await
-    }
-
-    async fn of(lake: Lake, cut: (Numbered, Cut), build: Build, partitions: usize) -> Result<Self, ReportError> {
         let engine = Engine::new(partitions);
-        ledger::register_cut(&engine, &lake, &cut.1).await?;
-        ledger::register_build(&engine, &lake, Some(&build)).await?;
-        Ok(Self { engine, lake, cut, build })
+        ledger::register_cut(&engine, lake, &cut).await?;
+        ledger::register_build(&engine, lake, Some(&build)).await?;
+        Ok(Self { engine, cut: (number, cut), build, priced: Mutex::new(None) })
     }
 
-    /// The same tables in a session with another number of partitions.
+    /// The same tables in a session with another number of partitions; facts are priced there anew.
     pub async fn with_partitions(&self, partitions: usize) -> Result<Self, ReportError> {
-        Self::of(self.lake.clone(), self.cut.clone(), self.build.clone(), partitions).await
+        Ok(self.over(self.engine.fork(partitions).await?, None))
+    }
+
+    /// The same tables, priced facts among them, in a session of its own: for reports side by side.
+    pub async fn fork(&self) -> Result<Self, ReportError> {
+        let engine = self.engine.fork(self.engine.partitions()).await?;
+        Ok(self.over(engine, *self.priced.lock().await))
+    }
+
+    fn over(&self, engine: Engine, priced: Option<(Window, Tz)>) -> Self {
+        Self { engine, cut: self.cut.clone(), build: self.build.clone(), priced: Mutex::new(priced) }
+    }
+
+    /// What the priced facts of this session are of, to be read and changed by who prices them.
+    pub(super) fn priced(&self) -> &Mutex<Option<(Window, Tz)>> {
+        &self.priced
     }
 
     /// The session.

@@ -13,6 +13,7 @@ use gpuledger_collector::input::Input;
 use gpuledger_control::ReferenceTable;
 use gpuledger_schema::path::safe_writer;
 use gpuledger_schema::window::{self, show_ms};
+use tokio::task::JoinSet;
 
 use super::{print, reference};
 use crate::args::{Demo, Global};
@@ -116,19 +117,26 @@ async fn deliver(lake: &Lake, fleet: &Arc<Fleet>) -> anyhow::Result<()> {
         }
     }
     let threads = std::thread::available_parallelism().map_or(2, std::num::NonZeroUsize::get);
-    let all = fleet.deliveries();
-    for first in (0..all).step_by(threads) {
-        let made: Vec<_> = (first..(first + threads).min(all))
-            .map(|n| {
-                let fleet = Arc::clone(fleet);
-                tokio::task::spawn_blocking(move || fleet.delivery(n))
-            })
-            .collect();
-        for one in made {
-            for segment in one.await?? {
-                lake.deliver(&segment.name.file_name(), segment.bytes).await?;
-            }
+    let mut waiting = 0..fleet.deliveries();
+    let mut made = JoinSet::new();
+    let start = |n: usize, made: &mut JoinSet<anyhow::Result<()>>| {
+        made.spawn(deliver_one(lake.clone(), Arc::clone(fleet), n));
+    };
+    waiting.by_ref().take(threads).for_each(|n| start(n, &mut made));
+    while let Some(one) = made.join_next().await {
+        one??;
+        if let Some(n) = waiting.next() {
+            start(n, &mut made);
         }
+    }
+    Ok(())
+}
+
+/// A cluster's or a node's day: made beside the runtime, then put into the inbox in the order of its segments.
+async fn deliver_one(lake: Lake, fleet: Arc<Fleet>, n: usize) -> anyhow::Result<()> {
+    let segments = tokio::task::spawn_blocking(move || fleet.delivery(n)).await??;
+    for segment in segments {
+        lake.deliver(&segment.name.file_name(), segment.bytes).await?;
     }
     Ok(())
 }
@@ -149,18 +157,21 @@ async fn bill(place: &Place, lake: &Lake, reader: &Reader, fleet: &Fleet, gpus: 
         let _ = write!(out, "{title}\n{}\n{}\n", "=".repeat(title.len()), String::from_utf8_lossy(body));
     };
     let table = |r: &report::Report| report::render(r, Format::Table);
-    // side by side, each with a reader of its own: a report keeps its steps in its session
+    // Side by side: the checks price all the time there is, the reports the month, once for all of them. Each has a
+    // session of its own, because a report keeps its steps there.
     let (by_team, by_type) = (ask(&[Dimension::Team])?, ask(&[Dimension::TaskType])?);
     let (clusters, gaps) = (ask(&[Dimension::Cluster])?, ask(&[Dimension::Job, Dimension::Team, Dimension::User])?);
-    let r = reader.with_partitions(1).await?;
-    let findings = tokio::spawn(async move { check::check(&r, ZONE).await });
-    let r = reader.with_partitions(1).await?;
+    let checked = reader.with_partitions(1).await?;
+    let findings = tokio::spawn(async move { check::check(&checked, ZONE).await });
+    let priced = reader.with_partitions(1).await?;
+    report::prepare(&priced, &by_team).await?;
+    let r = priced.fork().await?;
     let by_team = tokio::spawn(async move { report::charge(&r, &by_team).await });
-    let r = reader.with_partitions(1).await?;
+    let r = priced.fork().await?;
     let by_type = tokio::spawn(async move { report::charge(&r, &by_type).await });
-    let r = reader.with_partitions(1).await?;
+    let r = priced.fork().await?;
     let usage = tokio::spawn(async move { report::usage(&r, &clusters).await });
-    let r = reader.with_partitions(1).await?;
+    let r = priced.fork().await?;
     let gaps = tokio::spawn(async move { report::gaps(&r, &gaps, Some(TOP_GAPS)).await });
     let (by_team, by_type) = (by_team.await??, by_type.await??);
     section("Statement by team", &table(&by_team.report)?);
