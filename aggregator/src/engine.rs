@@ -13,10 +13,15 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::datasource::MemTable;
 use datafusion::error::DataFusionError;
+use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 
 use crate::statement::{self, HeaderError, Statement};
+
+mod whole_window;
+
+use whole_window::WholeWindow;
 
 /// Values bound to a statement's parameters.
 pub type Params = BTreeMap<&'static str, ScalarValue>;
@@ -95,7 +100,12 @@ impl Engine {
         config.options_mut().optimizer.use_statistics_registry = true;
         // the generic dialect takes `, cluster` for a trailing comma before CLUSTER BY
         config.options_mut().sql_parser.dialect = datafusion::config::Dialect::PostgreSQL;
-        Self { context: SessionContext::new_with_config(config) }
+        let state = SessionStateBuilder::new()
+            .with_config(config)
+            .with_default_features()
+            .with_physical_optimizer_rule(Arc::new(WholeWindow))
+            .build();
+        Self { context: SessionContext::new_with_state(state) }
     }
 
     /// A session of its own over the tables of this one: what either registers from now on, the other does not see.
