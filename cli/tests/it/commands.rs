@@ -7,7 +7,7 @@ use crate::site::{Site, example};
 use crate::table::Table;
 
 /// Every command that takes arguments of its own.
-const COMMANDS: [&[&str]; 22] = [
+const COMMANDS: [&[&str]; 28] = [
     &["demo"],
     &["import", "sacct"],
     &["import", "jobs"],
@@ -21,11 +21,17 @@ const COMMANDS: [&[&str]; 22] = [
     &["rates"],
     &["owners"],
     &["quotas"],
+    &["thresholds"],
+    &["specs"],
+    &["finding-notes"],
     &["report", "accounting"],
     &["report", "usage"],
     &["report", "charge"],
     &["report", "gaps"],
+    &["report", "findings"],
+    &["report", "job"],
     &["report", "samples"],
+    &["findings"],
     &["explain"],
     &["check"],
     &["sql"],
@@ -108,7 +114,8 @@ fn formats_agree() {
 #[test]
 fn reference_tables_are_listed_as_they_are_typed() {
     let site = Site::billed("Asia/Shanghai", "CNY");
-    for table in ["inventory", "pools", "tiers", "rules", "weights", "rates", "owners", "quotas"] {
+    let tables = ["inventory", "pools", "tiers", "rules", "weights", "rates", "owners", "quotas"];
+    for table in tables.into_iter().chain(["thresholds", "specs", "finding-notes"]) {
         let file = example(&format!("reference/{table}.csv"));
         let told = site.ok(&[table, "import", &file]);
         assert!(told.contains("0 there already, version 1"), "{told}");
