@@ -140,7 +140,7 @@ pub async fn build(
 pub async fn register_cut(engine: &Engine, lake: &Lake, cut: &Cut) -> Result<(), LedgerError> {
     for spec in table::observed().into_iter().chain(reference::all()) {
         match cut.tables.get(spec.name) {
-            Some(version) => engine.register(spec.name, lake.provider_at(spec.name, *version).await?)?,
+            Some(version) => engine.register(spec.name, lake.provider_at(&spec, *version).await?)?,
             None => engine.register_empty(&spec)?,
         }
     }
@@ -151,7 +151,7 @@ pub async fn register_cut(engine: &Engine, lake: &Lake, cut: &Cut) -> Result<(),
 pub async fn register_build(engine: &Engine, lake: &Lake, build: Option<&Build>) -> Result<(), LedgerError> {
     for spec in table::derived() {
         match build.and_then(|b| b.tables.get(spec.name)) {
-            Some(version) => engine.register(spec.name, lake.provider_at(spec.name, *version).await?)?,
+            Some(version) => engine.register(spec.name, lake.provider_at(&spec, *version).await?)?,
             None => engine.register_empty(&spec)?,
         }
     }
@@ -344,7 +344,7 @@ async fn publish(
         }
     }
     match tables.get(SESSION_DAY.name) {
-        Some(version) => engine.register(SESSION_DAY.name, lake.provider_at(SESSION_DAY.name, *version).await?)?,
+        Some(version) => engine.register(SESSION_DAY.name, lake.provider_at(&SESSION_DAY, *version).await?)?,
         None => engine.register_empty(&SESSION_DAY)?,
     }
     for (spec, step) in [(RUN, "ledger/60_run"), (UNIT, "ledger/61_unit"), (REQUEST, "ledger/62_request")] {

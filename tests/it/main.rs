@@ -4,4 +4,5 @@ mod cases;
 mod fleet_day;
 mod oracle;
 mod slt;
+mod widen;
 mod worlds;

@@ -322,7 +322,7 @@ async fn existing(
 ) -> Result<Vec<RecordBatch>, IngestError> {
     let Some(version) = cut.tables.get(spec.name) else { return Ok(Vec::new()) };
     let engine = Engine::new(2);
-    engine.register(spec.name, lake.provider_at(spec.name, *version).await?)?;
+    engine.register(spec.name, lake.provider_at(spec, *version).await?)?;
     let fail = |e| compare(spec, e);
     let mut frame = engine.context().table(spec.name).await.map_err(fail)?;
     if spec.by_day {

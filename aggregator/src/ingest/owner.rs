@@ -50,7 +50,7 @@ impl Owners {
         let mut owners = Self::default();
         let Some(version) = cut.tables.get(spec.name) else { return Ok(owners) };
         let engine = Engine::new(1);
-        engine.register(spec.name, lake.provider_at(spec.name, *version).await?)?;
+        engine.register(spec.name, lake.provider_at(&spec, *version).await?)?;
         let fail = |e| compare(&spec, e);
         let table = engine.context().table(spec.name).await.map_err(fail)?;
         let known = table.select(vec![col("device_id"), col("node")]).map_err(fail)?.collect().await.map_err(fail)?;

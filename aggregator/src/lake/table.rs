@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::TableProvider;
-use datafusion::logical_expr::{col, lit};
+use datafusion::common::ScalarValue;
+use datafusion::datasource::{ViewTable, provider_as_source};
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::{LogicalPlanBuilder, col, ident, lit};
 use datafusion::parquet::basic::{Compression, Encoding, ZstdLevel};
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::parquet::schema::types::ColumnPath;
@@ -65,6 +69,25 @@ pub(super) fn speak(scheme: &str) {
     }
 }
 
+/// A table of an older writer with the columns that it lacks.
+fn widened(spec: &Table, found: Arc<dyn TableProvider>) -> Result<Arc<dyn TableProvider>, DataFusionError> {
+    let (has, wants) = (found.schema(), spec.schema());
+    if wants.fields().iter().all(|f| has.field_with_name(f.name()).is_ok()) {
+        return Ok(found);
+    }
+    let columns = wants.fields().iter().map(|f| {
+        if has.field_with_name(f.name()).is_ok() {
+            return Ok(ident(f.name()));
+        }
+        // text is read as a view, as it is from files
+        let kind = if f.data_type() == &DataType::Utf8 { &DataType::Utf8View } else { f.data_type() };
+        Ok(lit(ScalarValue::try_from(kind)?).alias(f.name()))
+    });
+    let columns = columns.collect::<Result<Vec<_>, DataFusionError>>()?;
+    let plan = LogicalPlanBuilder::scan(spec.name, provider_as_source(found), None)?.project(columns)?.build()?;
+    Ok(Arc::new(ViewTable::new(plan, None)))
+}
+
 impl Lake {
     async fn builder(&self, name: &str) -> Result<DeltaTableBuilder, LakeError> {
         let url = self.url(&path::table(name))?;
@@ -95,10 +118,12 @@ impl Lake {
         self.builder(name).await?.with_version(version).load().await.map_err(fail("open", name))
     }
 
-    /// What DataFusion reads for a table at a version.
-    pub async fn provider_at(&self, name: &str, version: u64) -> Result<Arc<dyn TableProvider>, LakeError> {
-        let table = self.table_at(name, version).await?;
-        table.table_provider().await.map_err(|e| fail("read", name)(e.into()))
+    /// What DataFusion reads for a table at a version; columns that it did not have yet are NULL.
+    pub async fn provider_at(&self, spec: &Table, version: u64) -> Result<Arc<dyn TableProvider>, LakeError> {
+        let failed = fail("read", spec.name);
+        let table = self.table_at(spec.name, version).await?;
+        let found = table.table_provider().await.map_err(|e| failed(e.into()))?;
+        widened(spec, found).map_err(|e| failed(e.into()))
     }
 
     async fn create(&self, spec: &Table) -> Result<DeltaTable, LakeError> {
@@ -123,11 +148,22 @@ impl Lake {
         create.await.map_err(failed)
     }
 
+    /// The table with every column of `spec`: what came later is added to a table that was made before.
     async fn create_or_open(&self, spec: &Table) -> Result<DeltaTable, LakeError> {
-        match self.table(spec.name).await? {
-            Some(found) => Ok(found),
-            None => self.create(spec).await,
+        let Some(found) = self.table(spec.name).await? else { return self.create(spec).await };
+        let failed = fail("add columns to", spec.name);
+        let has = found.snapshot().map_err(&failed)?.schema();
+        let lacks: Vec<Field> = (spec.schema().fields().iter())
+            .filter(|f| has.field(f.name()).is_none())
+            .map(|f| f.as_ref().clone().with_nullable(true))
+            .collect();
+        if lacks.is_empty() {
+            return Ok(found);
         }
+        let lacks: StructType =
+            (&Schema::new(lacks)).try_into_kernel().map_err(|e| failed(DeltaTableError::Arrow { source: e }))?;
+        let fields: Vec<_> = lacks.fields().cloned().collect();
+        found.add_columns().with_fields(fields).await.map_err(failed)
     }
 
     /// Appends batch `number` to a table, once: a repeat finds it there and changes nothing. Gives the version.
