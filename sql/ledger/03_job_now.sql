@@ -10,7 +10,7 @@ WITH ranked AS (
 )
 SELECT job_id, cluster, job_raw, submit_ms, eligible_ms, het_leader, array_job, array_task, tasks, state, "user",
     account, queue, qos, name, labels, workload_kind, req_gpu_units, req_model, req_mem_bytes, req_gpu_mem_bytes,
-    req_cpus, req_nodes, time_limit_ms, pending_reason, workload_uid, workload_name, workload_replicas, priority,
-    priority_class, reservation, comment, limit_cpus_milli, limit_mem_bytes, source, as_of_ms
+    req_cpus, req_nodes, time_limit_ms, gone_ms, pending_reason, workload_uid, workload_name, workload_replicas,
+    priority, priority_class, reservation, comment, limit_cpus_milli, limit_mem_bytes, source, as_of_ms
 FROM ranked
 WHERE place = 1

@@ -1,7 +1,8 @@
 -- What was asked for, by the newest reading of each request record. It waited until its first run; one that is pending
 -- waits until the newest successful look of its source (a live source writes again what changes), else until its own
--- as-of, and at most until the cluster's as-of; one that is over without a run (cancelled, taken out of the queue), or
--- that stands for no task any more (all tasks of an array have started), waited until the reading that says so.
+-- as-of, and at most until the cluster's as-of; one that is over without a run (cancelled, taken out of the queue)
+-- waited until it left, where its source says when. Else it, as one that stands for no task any more (all tasks of an array
+-- have started), waited until the reading that says so.
 -- grain: request record. key: job_id. units: epoch ms
 -- inputs: job_now, scheduler_run, chain, look, as_of
 -- parameters: none
@@ -25,6 +26,7 @@ dated AS (
     SELECT *,
         CASE
             WHEN start_ms IS NOT NULL THEN start_ms
+            WHEN NOT waiting AND gone_ms < as_of_ms THEN gone_ms
             WHEN NOT waiting THEN as_of_ms
             WHEN known_ms < seen_ms THEN known_ms
             ELSE seen_ms

@@ -73,6 +73,8 @@ pub(super) struct Kind {
     pub(super) ask_gib: i64,
     /// GPU memory granted in MiB, where the scheduler grants it; 0: it does not.
     pub(super) grant_mib: i64,
+    /// Model asked for, where the kind asks for one.
+    pub(super) model: Option<&'static str>,
     /// Minutes that pulling its images takes, where that is long.
     pub(super) pull_minutes: i64,
     /// Whether other work may push it out.
@@ -104,6 +106,7 @@ impl Kind {
             limit: 2,
             ask_gib: 120,
             grant_mib: 0,
+            model: None,
             pull_minutes: 0,
             preemptible: false,
             load,

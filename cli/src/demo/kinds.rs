@@ -296,3 +296,21 @@ pub(super) static SCAVENGER: Kind = Kind {
     preemptible: true,
     ..Kind::new(Batch, &["sweep-lowprio"], &[RESEARCH], SIMULATE).to("general", "scavenger").gpus(&[4]).asks(2, 60)
 };
+/// A replica that was granted far more memory than it ever uses.
+pub(super) static GENEROUS: Kind = Kind {
+    grant_mib: 10_240,
+    ..Kind::new(Infer, &["tag-api"], &[VISION], Load { busy: 10, memory: 24, ..SERVE }).to("", "Deployment").asks(0, 16)
+};
+/// A debug session whose owner went home.
+pub(super) static EVENING: Kind =
+    Kind::new(Debug, &["bash"], &[SPEECH], Load { shape: Shape::First { minutes: 100 }, ..TRY })
+        .to("interactive", "debug")
+        .asks(1, 120);
+/// A pod for a model that its cluster has not.
+pub(super) static WRONG_TIER: Kind =
+    Kind { model: Some("H100"), ..Kind::new(Train, &["train-summarizer"], &[NLP], TUNE).to("", "Job").asks(0, 48) };
+/// A pod for more memory than a card of its cluster has.
+pub(super) static WRONG_MEMORY: Kind = Kind {
+    grant_mib: 73_728,
+    ..Kind::new(Infer, &["serve-large"], &[RESEARCH], SERVE).to("", "Deployment").asks(0, 48)
+};

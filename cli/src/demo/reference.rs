@@ -19,6 +19,7 @@ pub(super) fn files(hardware: &Hardware, clock: &Clock) -> Vec<Reference> {
         ("rates", rates(clock)),
         ("owners", OWNERS.to_owned()),
         ("quotas", QUOTAS.to_owned()),
+        ("specs", SPECS.to_owned()),
     ]
     .map(|(command, text)| (command, format!("{command}.csv"), text))
     .into()
@@ -122,4 +123,11 @@ robotics,alpha,4,,,
 robotics,beta,,30,,
 speech,beta,,40,,
 vision,beta,,30,,
+";
+
+const SPECS: &str = "\
+task_type,team,tier,gpu_memory_gib,share_percent,gpus,max_hours,from,to
+train,,,,,,72,,
+batch,,,,,,4,,
+eval,,standard,,,,,,
 ";

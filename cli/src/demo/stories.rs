@@ -8,8 +8,9 @@ use super::catalog::Kind;
 use super::clock::{Clock, MINUTE_MS};
 use super::hardware::{ALPHA, BETA, Hardware, KUBE, Part};
 use super::kinds::{
-    CHAT, COURSE, FAR, FORGOTTEN, GREEDY, HUNG, KEEPALIVE, LEGACY, LINGERING, OCR, OVERFULL, PRETRAIN, PUSHY,
-    SCAVENGER, SEARCH, SPARSE, STARVED, STENCIL, STREAMING, TRIPLE, UNTOUCHED,
+    CHAT, COURSE, EVENING, FAR, FORGOTTEN, GENEROUS, GREEDY, HUNG, KEEPALIVE, LEGACY, LINGERING, OCR, OVERFULL,
+    PRETRAIN, PUSHY, SCAVENGER, SEARCH, SPARSE, STARVED, STENCIL, STREAMING, TRIPLE, UNTOUCHED, WRONG_MEMORY,
+    WRONG_TIER,
 };
 use super::plan::{Order, Planner};
 use super::rng::Rng;
@@ -98,6 +99,7 @@ pub(super) fn submit(plan: &mut Planner<'_>, incidents: &Incidents, seed: u64) {
     habits(plan);
     let sets = plan.hardware.clusters[KUBE].nodes.len().div_ceil(NODES_PER_SET);
     (0..sets).for_each(|set| services(plan, set));
+    misfits(plan);
     without_cards(plan, seed);
 }
 
@@ -144,6 +146,7 @@ fn habits(plan: &mut Planner<'_>) {
         plan.order(order(kind, BETA, clock.at(day, 9, 40), hours * HOUR_MS + 13_000));
     }
     plan.order(order(&LINGERING, ALPHA, clock.at(9, 8, 15), 30 * HOUR_MS + 7_000));
+    plan.order(order(&EVENING, BETA, clock.at(11, 15, 20), 5 * HOUR_MS));
     plan.order(order(&KEEPALIVE, ALPHA, clock.at(17, 10, 5), 14 * HOUR_MS));
     // Pushed out twice, and back each time.
     for day in [5, 19] {
@@ -190,6 +193,7 @@ fn services(plan: &mut Planner<'_>, set: usize) {
         plan.order(part_of(Part::Replica, second, &SEARCH, start, months));
     }
     plan.order(part_of(Part::Replica, second, &OVERFULL, clock.at(2, 9, 0), 12 * DAY_MS));
+    plan.order(part_of(Part::Replica, second, &GENEROUS, clock.at(18, 9, 0), 7 * DAY_MS));
     for day in [16, 17] {
         plan.order(part_of(Part::Replica, second, &PUSHY, clock.at(day, 13, 0), 5 * HOUR_MS));
     }
@@ -200,6 +204,15 @@ fn services(plan: &mut Planner<'_>, set: usize) {
         plan.order(part_of(Part::Whole, None, &TRIPLE, clock.at(22, 9, 0), 3 * DAY_MS));
     }
     plan.order(part_of(Part::Whole, None, &FAR, clock.at(7, 15, 0), 3 * HOUR_MS));
+}
+
+/// Pods that no node of their cluster will ever take, until somebody notices.
+fn misfits(plan: &mut Planner<'_>) {
+    let clock = plan.clock;
+    for (kind, day) in [(&WRONG_TIER, 13), (&WRONG_MEMORY, 24)] {
+        let at = clock.at(day, 10, 30);
+        plan.waits(order(kind, KUBE, at, HOUR_MS), None, Some(at + 31 * HOUR_MS));
+    }
 }
 
 /// Jobs that hold no card: they need CPUs only, wait at the end, or were cancelled in the queue.

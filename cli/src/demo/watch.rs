@@ -3,6 +3,7 @@
 use gpuledger_schema::id::{self, id63};
 use gpuledger_schema::state::{Evidence, NodeState, RunState, SchedulerKind};
 use gpuledger_schema::table::{AllocationDeviceRow, AllocationRow, JobRow, NodeOfferRow, NodeStateRow, ReadingRow};
+use gpuledger_schema::unit::CARD_UNITS;
 use gpuledger_schema::window::Window;
 
 use super::catalog::ACCOUNTS;
@@ -15,6 +16,8 @@ use super::world::World;
 const POD_CPUS: i64 = 8;
 /// A GiB.
 const GIB: i64 = 1 << 30;
+/// From look to look at a scheduler.
+const LOOK_MS: i64 = 30 * MINUTE_MS;
 /// From a pod's place on a node to the pull of its images.
 const PULL_AFTER_MS: i64 = 2_000;
 /// How long that takes where most of the image is there.
@@ -48,6 +51,10 @@ pub(super) fn cluster_day(world: &World, cluster: usize, day: Window) -> Cluster
         states(world, node, day, &source, &mut out.nodes);
         offers(world, node, day, &source, &mut out.offers);
     }
+    if is.scheduler == SchedulerKind::Kubernetes {
+        let jobs = world.jobs.iter().filter(|j| j.cluster == cluster);
+        out.jobs.extend(jobs.filter_map(|j| waiting(world, j, day, &source)));
+    }
     let first_day = day.from_ms == world.clock.span.from_ms;
     for job in world.jobs.iter().filter(|j| j.cluster == cluster) {
         for run in &job.runs {
@@ -64,18 +71,25 @@ pub(super) fn cluster_day(world: &World, cluster: usize, day: Window) -> Cluster
         }
     }
     let rows = out.jobs.len() + out.allocations.len() + out.holdings.len() + out.nodes.len();
-    out.readings.push(ReadingRow {
-        source,
-        kind: "scheduler".to_owned(),
-        cluster: is.name.to_owned(),
-        node: None,
-        read_at_ms: day.to_ms,
-        from_ms: day.from_ms,
-        to_ms: day.to_ms,
-        ok: true,
-        rows: rows as i64,
-        error: None,
-    });
+    // what lies between looks that are far apart is not known: a look every half hour speaks of the whole day
+    let mut from_ms = day.from_ms;
+    while from_ms < day.to_ms {
+        let to_ms = (from_ms + LOOK_MS).min(day.to_ms);
+        let rows = if to_ms == day.to_ms { rows as i64 } else { 0 };
+        out.readings.push(ReadingRow {
+            source: source.clone(),
+            kind: "scheduler".to_owned(),
+            cluster: is.name.to_owned(),
+            node: None,
+            read_at_ms: to_ms,
+            from_ms,
+            to_ms,
+            ok: true,
+            rows,
+            error: None,
+        });
+        from_ms = to_ms;
+    }
     out
 }
 
@@ -173,6 +187,28 @@ fn holdings(world: &World, job: &Job, run: &Run, as_of_ms: i64, out: &mut Vec<Al
     }
 }
 
+/// A pod that waits, or was deleted while it did.
+fn waiting(world: &World, job: &Job, day: Window, source: &str) -> Option<JobRow> {
+    let wait = job.waiting.as_ref()?;
+    if wait.submit_ms >= day.to_ms || wait.cancelled_ms.is_some_and(|at| at <= day.from_ms) {
+        return None;
+    }
+    let is_gone = wait.cancelled_ms.is_some_and(|at| at <= day.to_ms);
+    let state = if is_gone { RunState::Cancelled } else { RunState::Pending };
+    let (submit_ms, never) = (wait.submit_ms, i64::MAX);
+    let run =
+        Run { submit_ms, eligible_ms: submit_ms, start_ms: never, end_ms: never, state, exit: "", slots: Vec::new() };
+    Some(JobRow {
+        state: state.as_str().to_owned(),
+        req_gpu_units: Some(CARD_UNITS * i64::from(job.gpus)),
+        req_model: job.kind.model.map(str::to_owned),
+        workload_replicas: None,
+        gone_ms: wait.cancelled_ms.filter(|_| is_gone),
+        pending_reason: Some("Unschedulable".to_owned()),
+        ..request(world, job, &run, day.to_ms, source)
+    })
+}
+
 /// A pod as the watcher shows it at the end of the day.
 fn pod(world: &World, job: &Job, run: &Run, as_of_ms: i64, source: &str, out: &mut ClusterDay) {
     let request = request(world, job, run, as_of_ms, source);
@@ -221,6 +257,7 @@ fn request(world: &World, job: &Job, run: &Run, as_of_ms: i64, source: &str) -> 
         priority_class: Some(if job.kind.preemptible { "low" } else { "normal" }.to_owned()),
         limit_cpus_milli: None,
         limit_mem_bytes: Some(mem_bytes),
+        gone_ms: None,
         source: source.to_owned(),
         as_of_ms,
     }

@@ -163,6 +163,7 @@ fn rows_in_conflict_are_kept_aside() {
         priority_class: None,
         limit_cpus_milli: None,
         limit_mem_bytes: None,
+        gone_ms: None,
         source: "s".into(),
         as_of_ms: 1_772_409_600_000,
     };

@@ -161,6 +161,7 @@ fn job(raw: &str, submit: i64, state: &str) -> JobRow {
         priority_class: None,
         limit_cpus_milli: None,
         limit_mem_bytes: None,
+        gone_ms: None,
     }
 }
 

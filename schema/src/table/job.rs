@@ -39,5 +39,6 @@ super::table! {
         priority_class: Option<String>, None, "priority class";
         limit_cpus_milli: Option<i64>, Count, "CPU limit in thousandths of a CPU; absent: none";
         limit_mem_bytes: Option<i64>, Bytes, "host memory limit; absent: none";
+        gone_ms: Option<i64>, Instant, "when it left the queue without a run, where the source says so";
     }
 }

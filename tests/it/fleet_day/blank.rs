@@ -132,6 +132,7 @@ pub(crate) fn job() -> JobRow {
         priority_class: None,
         limit_cpus_milli: None,
         limit_mem_bytes: None,
+        gone_ms: None,
     }
 }
 

@@ -255,6 +255,7 @@ impl Maker {
             priority_class: None,
             limit_cpus_milli: None,
             limit_mem_bytes: None,
+            gone_ms: None,
             source: "sacct".to_owned(),
             as_of_ms: self.as_of,
         });

@@ -86,6 +86,7 @@ impl Seen<'_> {
             priority_class: pod.priority_class.clone(),
             limit_cpus_milli: pod.request.limit_cpus_milli,
             limit_mem_bytes: pod.request.limit_mem_bytes,
+            gone_ms: None,
         }
     }
 

@@ -63,6 +63,7 @@ pub(super) fn job(cluster: &str, job: &ScontrolJob, submit_ms: i64) -> JobRow {
         priority_class: None,
         limit_cpus_milli: None,
         limit_mem_bytes: None,
+        gone_ms: None,
     }
 }
 

@@ -205,6 +205,7 @@ fn job(
         priority_class: None,
         limit_cpus_milli: None,
         limit_mem_bytes: None,
+        gone_ms: None,
         source: map.source.clone(),
         as_of_ms: 0,
     })

@@ -56,6 +56,7 @@ pub(crate) fn job(job: &SacctJob, stamp: &Stamp<'_>) -> JobRow {
         priority_class: None,
         limit_cpus_milli: None,
         limit_mem_bytes: None,
+        gone_ms: job.end_ms.filter(|_| !job.started()),
         source: stamp.source.to_owned(),
         as_of_ms: stamp.as_of_ms,
     }
