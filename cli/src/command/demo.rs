@@ -173,11 +173,22 @@ async fn bill(place: &Place, lake: &Lake, reader: &Reader, fleet: &Fleet, gpus: 
     let usage = tokio::spawn(async move { report::usage(&r, &clusters).await });
     let r = priced.fork().await?;
     let gaps = tokio::spawn(async move { report::gaps(&r, &gaps, Some(TOP_GAPS)).await });
+    let (rules, pools, all) = (ask(&[Dimension::Rule])?, ask(&[Dimension::Pool])?, ask(&[])?);
+    let r = priced.fork().await?;
+    let asked = report::FindingsAsked { grouped: true, ..report::FindingsAsked::default() };
+    let rules = tokio::spawn(async move { report::findings(&r, &rules, &asked).await });
+    let r = priced.fork().await?;
+    let pools = tokio::spawn(async move { report::fleet(&r, &pools, None).await });
+    let r = priced.fork().await?;
+    let free = tokio::spawn(async move { report::fragmentation(&r, &all).await });
     let (by_team, by_type) = (by_team.await??, by_type.await??);
     section("Statement by team", &table(&by_team.report)?);
     section("Statement by task type", &table(&by_type.report)?);
     section("Conservation: six classes are the capacity", &table(&usage.await??)?);
     section("Top gaps between asked and used", &table(&gaps.await??)?);
+    section("What should change, by rule", &table(&rules.await??)?);
+    section("The fleet", &table(&pools.await??)?);
+    section("Free cards that cannot be used as they lie", &table(&free.await??)?);
     section("Checks", check_lines(&findings.await??).as_bytes());
     if by_team.charged != by_type.charged || by_team.fleet != by_type.fleet || !adds_up(&by_team) {
         anyhow::bail!("the statements do not add up to the same total");
@@ -214,10 +225,15 @@ fn next_steps(out: &mut String, place: &Place, fleet: &Fleet) {
          What to try next\n================\n\
          gpuledger report charge {with} --month 2026-03 --by cost_center,model\n\
          gpuledger report usage {with} --month 2026-03 --step day\n\
+         gpuledger report findings {with} --month 2026-03 --top 10\n\
+         gpuledger report health {with} --month 2026-03\n\
          gpuledger sql {with} \"SELECT state, count(*) FROM run GROUP BY state\"\n"
     );
+    if let Some(first) = fleet.landmarks.iter().find(|l| l.name.starts_with(|c: char| c.is_ascii_digit())) {
+        let _ = writeln!(out, "gpuledger explain {with} {}/{}", first.cluster, first.name);
+    }
     let runs = fleet.landmarks.iter().filter(|l| l.name.starts_with(|c: char| c.is_ascii_digit()));
     for l in runs.take(4) {
-        let _ = writeln!(out, "gpuledger explain {with} {}/{}    ({})", l.cluster, l.name, l.what);
+        let _ = writeln!(out, "gpuledger report job {with} {}/{}    ({})", l.cluster, l.name, l.what);
     }
 }

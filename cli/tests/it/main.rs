@@ -18,6 +18,7 @@ mod case_money;
 mod case_slurm;
 mod case_time;
 mod commands;
+mod demo;
 mod findings;
 mod fleet;
 mod live;
