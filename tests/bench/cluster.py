@@ -119,7 +119,7 @@ def main():
         child.send_signal(signal.SIGTERM)
         child.wait(30)
         calls = (folder / "calls").read_text().split()
-        files = list((folder / "data" / "inbox").glob("*.parquet"))
+        sizes = [f.stat().st_size for f in (folder / "data" / "inbox").glob("*.parquet")]
         program = COLLECTOR.with_name("gpuledger")
         subprocess.run([program, "ingest", "--data", folder / "data"], check=True, capture_output=True)
         query = "SELECT count(*) FILTER (WHERE ok) AS ok, count(*) AS looks, (SELECT count(*) FROM job) AS jobs FROM reading"
@@ -129,7 +129,7 @@ def main():
             "in the lake": dict(zip(seen[0].split(","), seen[1].split(","))),
             "looks": calls.count("squeue"), "calls_by_command": {c: calls.count(c) for c in sorted(set(calls))},
             "cpu_s_per_look": round(own_s / max(calls.count("squeue"), 1), 3), "peak_mib": int(peak) // 1024,
-            "segments": len(files), "segment_bytes": sum(f.stat().st_size for f in files),
+            "segments": len(sizes), "segment_bytes": sum(sizes),
             "state_bytes": sum(f.stat().st_size for f in (folder / "spool").rglob("*") if f.is_file()),
         }, indent=2))
 
