@@ -93,6 +93,7 @@ position,cluster,queue,qos,account,label,workload_kind,name_pattern,task_type,fr
 90,,,,,,,tokenize-*,data,,
 91,,,,,,,prep-*,data,,
 100,,,batch,,,,,batch,,
+101,,,scavenger,,,,,batch,,
 110,,,,,,Job,,batch,,
 ";
 

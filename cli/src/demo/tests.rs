@@ -272,7 +272,9 @@ fn pods_are_read_every_day_until_they_end() {
     let days: Vec<_> = fleet.days.iter().map(|d| watch::cluster_day(&fleet.world, KUBE, *d)).collect();
     let mut keys = BTreeSet::new();
     for day in &days {
-        assert_eq!(day.jobs.len(), day.allocations.len());
+        // the others wait, or were deleted while they did
+        let placed = day.jobs.iter().filter(|j| j.pending_reason.is_none());
+        assert_eq!(placed.count(), day.allocations.len());
         for run in &day.allocations {
             assert!(keys.insert((run.allocation_id, run.as_of_ms, run.terminal)));
             assert_eq!(run.terminal, run.end_ms.is_some());
