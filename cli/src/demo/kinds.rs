@@ -303,7 +303,7 @@ pub(super) static GENEROUS: Kind = Kind {
 };
 /// A debug session whose owner went home.
 pub(super) static EVENING: Kind =
-    Kind::new(Debug, &["bash"], &[SPEECH], Load { shape: Shape::First { minutes: 100 }, ..TRY })
+    Kind::new(Debug, &["bash"], &[SPEECH], Load { shape: Shape::First { minutes: 100 }, ..TUNE })
         .to("interactive", "debug")
         .asks(1, 120);
 /// A pod for a model that its cluster has not.
