@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gpuledger_collector::segment::{Segment, pair, segment};
 use gpuledger_schema::id::{allocation_id, device_id, hint_of_job, id63, job_id};
-use gpuledger_schema::table::{AllocationDeviceRow, AllocationRow, DeviceRow, JobRow, ReadingRow};
+use gpuledger_schema::table::{AllocationDeviceRow, AllocationRow, DeviceRow, JobRow, NodeStateRow, ReadingRow};
 use gpuledger_schema::unit::{CARD_UNITS, CELL_MS};
 use serde_json::json;
 
@@ -121,6 +121,13 @@ fn segments(pods: &[Pod], nodes: &[(String, String, usize)], placed: &[Placed<'_
                 "uuid": uuid, "model": model, "scheduler": "kubernetes" }))
         }));
     }
+    let up = |name: &str| -> NodeStateRow {
+        row(
+            json!({ "cluster": "openb", "node": name, "from_ms": FROM_MS, "to_ms": TO_MS, "state": "up", "source": "openb",
+            "as_of_ms": TO_MS }),
+        )
+    };
+    let states: Vec<NodeStateRow> = nodes.iter().map(|(name, ..)| up(name)).collect();
     let inside = |p: &&Placed<'_>| p.pod.started_ms < Some(TO_MS) && p.pod.ended_ms > FROM_MS;
     for Placed { pod, node, cards } in placed.iter().filter(inside) {
         let (start, end) = (pod.started_ms.unwrap().max(FROM_MS), pod.ended_ms.min(TO_MS));
@@ -146,7 +153,8 @@ fn segments(pods: &[Pod], nodes: &[(String, String, usize)], placed: &[Placed<'_
     let look: ReadingRow = row(json!({ "source": "openb", "kind": "import", "cluster": "openb", "read_at_ms": TO_MS,
         "from_ms": FROM_MS, "to_ms": TO_MS, "ok": true, "rows": runs.len() }));
     let all = [segment("openb", &devices), segment("openb", &jobs), segment("openb", &runs), segment("openb", &held)];
-    all.into_iter().chain([segment("openb", &[look])]).filter_map(|s| s.unwrap()).collect()
+    let all = all.into_iter().chain([segment("openb", &states)]);
+    all.chain([segment("openb", &[look])]).filter_map(|s| s.unwrap()).collect()
 }
 
 /// The same again, card by card and cell by cell: time of whole cards by kind, and cards free.
@@ -199,9 +207,6 @@ fn openb_fragmentation_is_what_loops_count() {
     let placed = place(&pods, &nodes);
     assert_eq!((pods.len(), placed.len()), (7_064, 6_203), "every pod that was scheduled found a place");
     let site = Site::billed("UTC", "USD");
-    let mut inventory = "cluster,node,model,gpus,declared_up\n".to_owned();
-    nodes.iter().for_each(|(n, model, gpus)| inventory.push_str(&format!("openb,{n},{model},{gpus},true\n")));
-    site.reference("inventory", &inventory);
     put(&site, &segments(&pods, &nodes, &placed));
     site.ok(&["ingest"]);
     // 12 528 000 s after the start of 2023

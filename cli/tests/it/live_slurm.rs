@@ -143,6 +143,7 @@ fn live_slurm_real_jobs_are_on_the_bill() {
     let Some(slurm) = Slurm::start(site.beside("slurm")) else { return };
     site.price("36.00");
     let scene = site.beside("scene");
+    std::fs::create_dir_all(&scene).unwrap();
     let simulated = library::install(&scene, &Scenario::parse(SCENE).unwrap()).unwrap();
     let (cluster, node) = configurations(&site, &slurm, &simulated.library);
     std::fs::create_dir_all(site.data().join("inbox")).unwrap();
