@@ -15,7 +15,10 @@ healthy AS (
 ),
 source AS (
     SELECT r.cluster, r.place_node, r.cell, r.model, r.from_ms, r.to_ms,
-        r.unallocated_ms, r.unavailable_ms, r.unobserved_ms, coalesce(h.healthy_ms, 0) AS healthy_ms
+        r.unallocated_ms, r.unavailable_ms, r.unobserved_ms,
+        -- a millisecond of a shared card that was settled on a holder is not nobody's
+        coalesce(CASE WHEN h.healthy_ms > r.unallocated_ms + r.unobserved_ms THEN r.unallocated_ms + r.unobserved_ms
+            ELSE h.healthy_ms END, 0) AS healthy_ms
     FROM replaced r
     LEFT JOIN healthy h ON h.device_id = r.device_id AND h.cell = r.cell
     UNION ALL

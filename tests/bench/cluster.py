@@ -40,8 +40,8 @@ JOB = """JobId={id} JobName=train-{id}
 {gres}   MinCPUsNode=1 MinMemoryNode=120G MinTmpDiskNode=0
    Features=(null) DelayBoot=00:00:00
    OverSubscribe=OK Contiguous=0 Licenses=(null) Network=(null)
-   Command=/home/u/run.sh
-   WorkDir=/home/u
+   Command=/scratch/u/run.sh
+   WorkDir=/scratch/u
    TresPerNode=gres/gpu:1
 
 """

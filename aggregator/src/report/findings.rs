@@ -347,9 +347,7 @@ async fn list(reader: &Reader, ask: &Ask, asked: &Asked) -> Result<Report, Repor
 
 fn unexplained(lang: Lang, hours: &str, worth: &str) -> String {
     match lang {
-        Lang::En => {
-            format!("{hours} GPU-hours of idle time more, worth {worth}, no rule explains (`--by rule`: {REST})")
-        }
+        Lang::En => format!("{hours} idle GPU-hours more, worth {worth}, no rule explains (`--by rule`: {REST})"),
         Lang::Zh => format!("另有 {hours} GPU 小时空闲（价值 {worth}）没有规则解释（`--by rule`：{REST}）"),
     }
 }

@@ -168,7 +168,7 @@ fn live_slurm_real_jobs_are_on_the_bill() {
     let held = site.sql(&format!(
         "SELECT r.state, sum(u.busy_ms + u.held_idle_ms + u.held_unmeasured_ms) AS held_ms, sum(u.busy_ms) AS busy_ms, \
          sum(u.covered_ms) AS covered_ms, count(DISTINCT d.uuid) AS devices, max(d.minor) AS minor \
-         FROM usage u JOIN run r ON r.holder = u.holder JOIN device d ON d.device_id = u.unit_id \
+         FROM usage u JOIN run r ON r.holder = u.holder LEFT JOIN device d ON d.device_id = u.unit_id \
          WHERE r.job_raw IN ('{busy}', '{idle}') GROUP BY r.job_raw, r.state ORDER BY r.job_raw"
     ));
     let number = |row: usize, column: &str| held.rows[row][held.at(column)].parse::<i64>().unwrap();

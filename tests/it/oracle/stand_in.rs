@@ -310,7 +310,8 @@ fn nobody(card: &CardCell) -> Option<Capacity> {
         Capacity::add(&mut out, &part);
         healthy += if p.failed || p.down { 0 } else { p.units * p.ok };
     }
-    out.map(|c| Capacity { healthy: healthy / CARD_UNITS, ..c })
+    // a millisecond of a shared card that was settled on a holder is not nobody's
+    out.map(|c| Capacity { healthy: (healthy / CARD_UNITS).min(c.unallocated + c.unobserved), ..c })
 }
 
 /// Serves the holders of a place in order of later start and id; without known capacity everything is granted.
