@@ -206,10 +206,11 @@ impl Meter {
     /// Gives each row to its process; says whether one of them is nobody that is known.
     fn used(&self, parts: &mut Vec<Part>, poll: &CardPoll, now: &BTreeMap<u32, Process>, from_ms: i64) -> bool {
         let mut stranger = false;
+        let window_ms = poll.at.boot_ms - from_ms;
         for one in poll.uses.as_deref().unwrap_or_default() {
             let who = self.user(one, now, boot_ms_of(one.at_us, poll.at));
             stranger |= matches!(who, Who::Unknown(_));
-            let busy_ms = i64::from(one.percent) * poll.average_ms / 100;
+            let busy_of = |ms: i64| i64::from(one.percent) * ms / 100;
             let peak_ppm = i64::from(one.percent) * PERCENT_PPM;
             let own = parts.iter().position(|p| p.key.who == who);
             let part = match own {
@@ -222,7 +223,10 @@ impl Meter {
                     &mut parts[last]
                 }
             };
-            part.busy_ms = Ok(busy_ms);
+            // A mean begins at the row seen last, a little before the poll before this one. Of who was there then that
+            // little was counted with that poll; who came since did all of it since.
+            let spoken_ms = if part.from_ms > from_ms { poll.average_ms } else { poll.average_ms.min(window_ms) };
+            part.busy_ms = Ok(busy_of(spoken_ms));
             part.peak_ppm = Ok(peak_ppm);
         }
         stranger
