@@ -17,6 +17,8 @@ use self::sum::Sum;
 
 /// Parts per million in a percent.
 const PERCENT_PPM: i64 = 10_000;
+/// A poll's newest row is at most this much older than the poll: the driver writes six or seven a second.
+const LAG_MS: i64 = 500;
 /// Clock ticks of `/proc` last this long on every Linux in use.
 const CLOCK_TICK_MS: i64 = 10;
 /// How exactly a row's time can be compared with a process's start.
@@ -224,8 +226,9 @@ impl Meter {
                 }
             };
             // A mean begins at the row seen last, a little before the poll before this one. Of who was there then that
-            // little was counted with that poll; who came since did all of it since.
-            let spoken_ms = if part.from_ms > from_ms { poll.average_ms } else { poll.average_ms.min(window_ms) };
+            // little was counted with that poll; who came since did all of it since, and over silence all is new.
+            let is_lag = poll.average_ms > window_ms && poll.average_ms - window_ms <= LAG_MS;
+            let spoken_ms = if is_lag && part.from_ms <= from_ms { window_ms } else { poll.average_ms };
             part.busy_ms = Ok(busy_of(spoken_ms));
             part.peak_ppm = Ok(peak_ppm);
         }
