@@ -135,6 +135,16 @@ fn a_mean_that_reaches_back_over_silence_counts_in_full() {
 }
 
 #[test]
+fn what_a_mean_shares_with_the_poll_before_is_counted_once() {
+    let pids = Pids::of(&[(7, 1)]);
+    let mut meter = Meter::default();
+    meter.add(poll(60_000, 62_000, &[(7, 60, 61_870)], &[(7, 0)]), &pids);
+    // its mean begins at the row of the poll before, which was 130 ms old then
+    meter.add(CardPoll { average_ms: 2_130, ..poll(62_000, 64_000, &[(7, 60, 63_900)], &[(7, 0)]) }, &pids);
+    assert_eq!(shown(&meter.close(60_000, 64_000)), [(known(7, 1), 2_400, 4_000, 60)]);
+}
+
+#[test]
 fn what_the_driver_refused_is_not_zero() {
     let pids = Pids::of(&[(7, 1)]);
     let mut meter = Meter::default();
