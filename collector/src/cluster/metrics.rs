@@ -1,23 +1,16 @@
 //! The cluster collector's own figures, and whether it does its work: `/metrics`, `/ready`, `/live` on loopback.
 
-use std::net::SocketAddr;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex};
 
-use axum::Router;
-use axum::extract::State;
-use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
-use axum::routing::get;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use crate::node::seen::{Clock, Moment};
+use crate::node::metrics::serve::Pages;
+use crate::node::seen::Moment;
 
-/// What the format is called, so that Prometheus parses it as OpenMetrics.
-const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// No look has succeeded yet.
 const NEVER: i64 = i64::MIN;
 /// Looks that may fail or be late before it is not ready: three in a row are no coincidence.
@@ -138,8 +131,14 @@ impl ClusterMetrics {
         }
     }
 
-    /// The page of `/metrics` at `now`.
-    pub fn page(&self, now: Moment) -> Result<String, std::fmt::Error> {
+    fn age_ms(&self, now: Moment) -> Option<i64> {
+        let newest = self.newest_boot_ms.load(Ordering::Relaxed);
+        (newest != NEVER).then(|| (now.boot_ms - newest).max(0))
+    }
+}
+
+impl Pages for ClusterMetrics {
+    fn page(&self, now: Moment) -> Result<String, std::fmt::Error> {
         if let Some(lag_ms) = self.age_ms(now) {
             set(&self.lag_ms, lag_ms);
         }
@@ -148,8 +147,7 @@ impl ClusterMetrics {
         Ok(page)
     }
 
-    /// Whether looks succeed and are written, and if not, why.
-    pub fn readiness(&self, now: Moment) -> Result<String, String> {
+    fn readiness(&self, now: Moment) -> Result<String, String> {
         let problem = self.problem.lock().ok().and_then(|p| p.clone());
         let because = problem.map(|why| format!(": {why}")).unwrap_or_default();
         match self.age_ms(now) {
@@ -160,55 +158,10 @@ impl ClusterMetrics {
             None => Err(format!("not ready: no look succeeded since the start{because}")),
         }
     }
-
-    fn age_ms(&self, now: Moment) -> Option<i64> {
-        let newest = self.newest_boot_ms.load(Ordering::Relaxed);
-        (newest != NEVER).then(|| (now.boot_ms - newest).max(0))
-    }
 }
 
 fn set(gauge: &Known, value: i64) {
     gauge.get_or_create(&Label::new()).set(value);
-}
-
-#[derive(Clone)]
-struct Shared {
-    metrics: Arc<ClusterMetrics>,
-    clock: Arc<dyn Clock>,
-}
-
-/// The pages of `metrics`, as of `clock`.
-pub fn pages(metrics: Arc<ClusterMetrics>, clock: Arc<dyn Clock>) -> Router {
-    Router::new()
-        .route("/metrics", get(page))
-        .route("/ready", get(ready))
-        .route("/live", get(live))
-        .with_state(Shared { metrics, clock })
-}
-
-/// Serves the pages until the future is dropped. The configuration has checked that the address may be served.
-pub async fn serve(address: SocketAddr, metrics: Arc<ClusterMetrics>, clock: Arc<dyn Clock>) -> std::io::Result<()> {
-    let listener = tokio::net::TcpListener::bind(address).await?;
-    axum::serve(listener, pages(metrics, clock)).await
-}
-
-async fn page(State(shared): State<Shared>) -> impl IntoResponse {
-    match shared.metrics.page(shared.clock.now()) {
-        Ok(page) => (StatusCode::OK, [(header::CONTENT_TYPE, OPEN_METRICS)], page).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
-}
-
-async fn ready(State(shared): State<Shared>) -> (StatusCode, String) {
-    match shared.metrics.readiness(shared.clock.now()) {
-        Ok(words) => (StatusCode::OK, format!("{words}\n")),
-        Err(words) => (StatusCode::SERVICE_UNAVAILABLE, format!("{words}\n")),
-    }
-}
-
-/// That it answers is the answer: a scheduler that is away is no reason to restart.
-async fn live() -> &'static str {
-    "live\n"
 }
 
 #[cfg(test)]

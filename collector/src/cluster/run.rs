@@ -11,8 +11,9 @@ use super::config::ClusterConfig;
 use super::deliver::ClusterInbox;
 use super::keeper::{Bounds, KeepError, Keeper};
 use super::log::Opened;
-use super::metrics::{ClusterMetrics, serve};
+use super::metrics::ClusterMetrics;
 use crate::node::metrics::rss_bytes;
+use crate::node::metrics::serve::serve;
 use crate::node::seen::Clock;
 use crate::node::spool::{LockError, RealDisk, SpoolLock};
 

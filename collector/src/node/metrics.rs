@@ -201,8 +201,14 @@ impl NodeMetrics {
         }
     }
 
-    /// The page of `/metrics` at `now`.
-    pub fn page(&self, now: Moment) -> Result<String, std::fmt::Error> {
+    fn lag_ms(&self, now: Moment) -> Option<i64> {
+        let newest = self.newest_tick_boot_ms.load(Ordering::Relaxed);
+        (newest != NEVER).then(|| (now.boot_ms - newest).max(0))
+    }
+}
+
+impl serve::Pages for NodeMetrics {
+    fn page(&self, now: Moment) -> Result<String, std::fmt::Error> {
         if let Some(lag_ms) = self.lag_ms(now) {
             set(&self.lag_ms, lag_ms);
         }
@@ -211,15 +217,9 @@ impl NodeMetrics {
         Ok(page)
     }
 
-    /// Whether ticks are written, and if not, why.
-    pub fn readiness(&self, now: Moment) -> Result<String, String> {
+    fn readiness(&self, now: Moment) -> Result<String, String> {
         let problem = self.problem.lock().ok().and_then(|p| p.clone());
         ready::readiness(self.lag_ms(now), problem.as_deref())
-    }
-
-    fn lag_ms(&self, now: Moment) -> Option<i64> {
-        let newest = self.newest_tick_boot_ms.load(Ordering::Relaxed);
-        (newest != NEVER).then(|| (now.boot_ms - newest).max(0))
     }
 }
 

@@ -8,6 +8,7 @@ use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use tower::ServiceExt;
 
+use super::serve::Pages;
 use super::*;
 use crate::node::seen::Clock;
 
