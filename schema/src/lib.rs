@@ -3,6 +3,7 @@
 //! Nothing in this crate does IO, reads a clock or knows NVML, DataFusion or HTTP.
 //! Instants are integer milliseconds since the Unix epoch (`_ms`), intervals are half-open `[from, to)`.
 
+pub mod bill;
 pub mod id;
 pub mod invariant;
 pub mod path;

@@ -42,6 +42,12 @@ pub enum Unit {
     Count,
     /// Millionths of the currency unit per GPU-hour.
     PriceMicros,
+    /// Millionths of the currency unit.
+    Micros,
+    /// Exact money: GPU-ms x price in millionths per GPU-hour; 3 600 000 x 10^6 of it are one unit of the currency.
+    ExactMoney,
+    /// Minor units of the currency (cents).
+    MinorUnits,
     /// Days since 1970-01-01, UTC.
     Day,
     /// 15-minute cells since 1970-01-01 UTC.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, StringArray};
+use arrow_array::{ArrayRef, BooleanArray, Decimal128Array, Int32Array, Int64Array, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::unit::Unit;
@@ -20,6 +20,7 @@ mod device_minute;
 mod holder_cell;
 mod job;
 mod job_average;
+pub mod money;
 mod node_offer;
 mod node_state;
 mod process_minute;
@@ -28,6 +29,7 @@ mod queue_minute;
 mod reading;
 pub mod reference;
 mod sample;
+mod statement;
 mod usage;
 
 pub use allocation::AllocationRow;
@@ -47,6 +49,7 @@ pub use quarantine::QuarantineRow;
 pub use queue_minute::QueueMinuteRow;
 pub use reading::ReadingRow;
 pub use sample::SampleRow;
+pub use statement::{ChargeRow, StatementLineRow};
 pub use usage::{DEVICE_MISMATCH, REQUEST, RUN, SESSION_DAY, UNIT, USAGE};
 
 /// A column of a table.
@@ -154,6 +157,21 @@ column_type!(i64, DataType::Int64, Int64Array, v => *v);
 column_type!(i32, DataType::Int32, Int32Array, v => *v);
 column_type!(bool, DataType::Boolean, BooleanArray, v => *v);
 column_type!(String, DataType::Utf8, StringArray, v => v.as_str());
+
+/// Exact money and other whole numbers beyond 63 bits: Decimal128(38, 0).
+impl ColumnType for i128 {
+    const NULLABLE: bool = false;
+    fn data_type() -> DataType {
+        DataType::Decimal128(38, 0)
+    }
+    fn array<'a>(values: impl Iterator<Item = &'a Self>) -> ArrayRef {
+        Arc::new(values.copied().map(Some).collect::<Decimal128Array>().with_data_type(Self::data_type()))
+    }
+    fn text(&self, out: &mut String) {
+        out.push_str(&self.to_string());
+        out.push('\u{1f}');
+    }
+}
 
 /// Declares a table and its row type in one place.
 macro_rules! table {
