@@ -1,10 +1,11 @@
 //! A bill: what one period costs whom. Every document (table, spreadsheet, PDF, posting file, FOCUS) is made of this one
 //! value, so that they agree to the minor unit. Money in it was rounded before; sums of it are sums of minor units.
+//! The exact money behind the lines is table `charge`, whose rows name their line.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::table::{ChargeRow, StatementLineRow};
+use crate::table::StatementLineRow;
 
 /// Name of the payer of what no team pays.
 pub const PLATFORM: &str = "(platform)";
@@ -200,8 +201,6 @@ pub struct Bill {
     pub state: State,
     /// The lines, ordered by platform, team, cost centre, kind (order of `LineKind::ALL`), pool, model, task type, line_id.
     pub lines: Vec<StatementLineRow>,
-    /// The exact money behind the lines, ordered by line_id, local day, unit, holder.
-    pub charges: Vec<ChargeRow>,
     /// Classes and money of the fleet.
     pub conservation: Conservation,
     /// Cost centres valid at the end of the period; codes that lines name and this list lacks stand alone at the top.
