@@ -43,6 +43,11 @@ impl FromStr for Currency {
 }
 
 impl Currency {
+    /// No currency (ISO 4217 `XXX`): what carries no money, or is not told.
+    pub fn none() -> Self {
+        Self { code: "XXX".to_owned(), digits: 2 }
+    }
+
     /// The code.
     pub fn code(&self) -> &str {
         &self.code
