@@ -167,7 +167,7 @@ class Ledger:
             self.step(name, {})
         first, last = (int(v) for v in self.rows_of("14_days", {})[0])
         for name in steps_of("failures"):
-            self.step(name, {"day_from": first - 1, "day_to": last + 2})
+            self.step(name, {"day_from": first - 1, "near_day": first - 1, "day_to": last + 2})
         spans = self.spans(first, last)
         for i, (a, b) in enumerate(spans):
             lo, hi = a * DAY_MS, b * DAY_MS
