@@ -216,7 +216,8 @@ def main(kind):
     since = time.monotonic()
     spans = ledger.build()
     said = {"engine": kind.engine, "version": kind.version, "seconds": round(time.monotonic() - since, 3), "spans": len(spans)}
-    said["peak_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    said["cpu"], said["peak_mib"] = round(used.ru_utime + used.ru_stime, 3), used.ru_maxrss // 1024
     if asked.steps:
         said["steps"] = {k: round(v, 3) for k, v in sorted(ledger.took.items(), key=lambda i: -i[1])}
     if asked.compare:
