@@ -186,9 +186,10 @@ class Ledger:
     def compare(self, table):
         """Rows of either side that the other lacks, as DuckDB finds them."""
         files = ", ".join(f"'{f}'" for f in self.lake.files(table, self.lake.build["tables"][table]))
+        empty = ", ".join(f'CAST(NULL AS {t}) AS "{c}"' for c, t in self.columns[table])
         by_day = ", hive_partitioning = true, hive_types = {'day': INTEGER}" if "/day=" in files else ""
         named = ", ".join(f'CAST("{c}" AS {t}) AS "{c}"' for c, t in self.columns[table])
-        theirs = f"SELECT {named} FROM read_parquet([{files}]{by_day})"
+        theirs = f"SELECT {named} FROM read_parquet([{files}]{by_day})" if files else f"SELECT {empty} WHERE false"
         ours = f"SELECT {named} FROM read_parquet('{self.out}/{table}*.parquet')"
         count = lambda q: duckdb.execute(f"SELECT count(*) FROM ({q})").fetchone()[0]
         return {
