@@ -33,17 +33,17 @@ impl FromStr for Currency {
         if code.len() != 3 || !code.bytes().all(|b| b.is_ascii_uppercase()) {
             return Err(UnknownCurrency(code.to_owned()));
         }
-        let digits = match code {
-            "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "UYI" | "VND"
-            | "VUV" | "XAF" | "XOF" | "XPF" => 0,
-            "BHD" | "IQD" | "JOD" | "KWD" | "LYD" | "OMR" | "TND" => 3,
-            _ => 2,
-        };
+        let digits = gpuledger_schema::currency::minor_digits(code);
         Ok(Self { code: code.to_owned(), digits })
     }
 }
 
 impl Currency {
+    /// No currency (ISO 4217 `XXX`): what carries no money, or is not told.
+    pub fn none() -> Self {
+        Self { code: "XXX".to_owned(), digits: 2 }
+    }
+
     /// The code.
     pub fn code(&self) -> &str {
         &self.code
