@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::facts;
+use super::facts::price_facts;
 use super::grouped::{Group, Measure, grouped, ppm};
 use super::money::{Amounts, hand_down, round, round_energy};
 use super::render::{hours, money};
@@ -353,7 +353,7 @@ fn notes(ask: &Ask, total: &[Option<i128>], sum: &Line, fleet: i128, shown: Show
 /// # Errors
 /// A failing lake or engine, or a dimension that charges do not have.
 pub async fn charge(reader: &Reader, ask: &Ask) -> Result<Charges, ReportError> {
-    facts(reader, ask).await?;
+    price_facts(reader, ask).await?;
     let by = dimensions(ask);
     let groups = gathered(reader, &by).await?;
     let (cost, fleet) = lines(reader, ask, &by, &groups).await?;
