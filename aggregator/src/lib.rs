@@ -3,6 +3,8 @@
 //! Knows no NVML and no HTTP, and does no business arithmetic in Rust: the rules are in `sql/`. The named
 //! exceptions are ids of places (hashes), the calendar (`schema::window`) and the conversion of shares to units.
 
+pub mod audit;
+pub mod bill;
 pub mod check;
 pub mod engine;
 pub mod explain;
