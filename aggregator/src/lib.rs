@@ -4,6 +4,7 @@
 //! exceptions are ids of places (hashes), the calendar (`schema::window`) and the conversion of shares to units.
 
 pub mod audit;
+pub mod bill;
 pub mod check;
 pub mod engine;
 pub mod explain;
