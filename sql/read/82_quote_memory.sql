@@ -5,7 +5,7 @@
 --   optimizer               train: P x 12 (a copy in 4 bytes and two moments); with 32-bit weights P x 8
 --   adapters                finetune: 1 % of P with weights, gradients and optimizer, 16 bytes each; the other weights stay as they are
 --   activations             train, finetune: T x width x (2 L + 34) bytes: one input a layer is kept, one layer is worked on
---   key-value cache         infer: T x width x 4 L bytes (16 bits, as many heads of keys as of queries: others need less)
+--   cache (key-value)       infer: T x width x 4 L bytes (16 bits, as many heads of keys as of queries: others need less)
 --   reserve                 10 % of all of these
 -- grain: part. units: bytes
 -- inputs: none
@@ -34,7 +34,7 @@ part AS (
     SELECT 5, 'activations', CAST(tokens * width AS DECIMAL(30, 0)) * CAST((layers * 2 + 34) * 8 AS DECIMAL(8, 0)) FROM sized
     WHERE task IN ('train', 'finetune')
     UNION ALL
-    SELECT 6, 'key-value cache', CAST(tokens * width AS DECIMAL(30, 0)) * CAST(layers * 32 AS DECIMAL(8, 0)) FROM sized
+    SELECT 6, 'cache', CAST(tokens * width AS DECIMAL(30, 0)) * CAST(layers * 32 AS DECIMAL(8, 0)) FROM sized
     WHERE task = 'infer'
 ),
 rounded AS (
