@@ -22,7 +22,7 @@ written AS (
         coalesce(max(CASE WHEN d.first_ms <= m.from_ms THEN d.day END), min(d.day)) AS day
     FROM manual_line m
     JOIN local_day d ON d.month = CAST(replace(m.period, '-', '') AS INT)
-    WHERE m.from_ms <= CAST($at_ms AS BIGINT) AND (m.to_ms IS NULL OR m.to_ms > CAST($at_ms AS BIGINT))
+    WHERE m.to_ms IS NULL
     GROUP BY m.line, m.team, m.amount_micros
 ),
 by_hand AS (

@@ -42,7 +42,7 @@ fn shown() -> Vec<Column> {
     ])
 }
 
-/// Budgets that hold at an instant (the end of what is known, where none is given). What was spent is what bills of the months
+/// Budgets that hold up to an instant (the end of what is known, where none is given). What was spent is what bills of the months
 /// charge up to it, computed now, with the manual lines.
 ///
 /// # Errors
