@@ -6,11 +6,12 @@ use anyhow::Context;
 use gpuledger_aggregator::report::{self, Format};
 use gpuledger_control::ReferenceTable;
 
-use crate::args::{Args, Command, ManualLines};
+use crate::args::{Args, Command, ManualLines, Rates};
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
 
 mod audit;
+mod budgets;
 mod check;
 mod demo;
 mod explain;
@@ -18,6 +19,7 @@ mod findings;
 mod import;
 mod live;
 mod manual;
+mod quote;
 mod reference;
 mod reports;
 mod sql;
@@ -60,7 +62,8 @@ async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<O
         Command::Tiers(r) => reference::run(place, ReferenceTable::Tiers, r, format).await,
         Command::Rules(r) => reference::run(place, ReferenceTable::Rules, r, format).await,
         Command::Weights(r) => reference::run(place, ReferenceTable::Weights, r, format).await,
-        Command::Rates(r) => reference::run(place, ReferenceTable::Rates, r, format).await,
+        Command::Rates(Rates::Table(r)) => reference::run(place, ReferenceTable::Rates, r, format).await,
+        Command::Rates(Rates::Quote(q)) => quote::run(place, &q, format).await,
         Command::Owners(r) => reference::run(place, ReferenceTable::Owners, r, format).await,
         Command::Quotas(r) => reference::run(place, ReferenceTable::Quotas, r, format).await,
         Command::Thresholds(r) => reference::run(place, ReferenceTable::Thresholds, r, format).await,
