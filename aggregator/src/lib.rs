@@ -5,6 +5,7 @@
 
 pub mod bill;
 pub mod check;
+pub mod close;
 pub mod engine;
 pub mod explain;
 pub mod ingest;

@@ -44,6 +44,7 @@ pub use fleet_split::{Split, UnknownSplit};
 pub use fragment::fragmentation;
 pub use gaps::gaps;
 pub(crate) use grouped::{texts, whole};
+pub(crate) use render::{hours, money};
 pub use health::health;
 pub use job::{JobReport, job};
 pub use lang::{Lang, UnknownLang};
