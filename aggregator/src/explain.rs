@@ -121,7 +121,12 @@ fn cell(batch: &RecordBatch, column: usize, row: usize, zone: Tz) -> Result<Stri
 pub(crate) type Rows = (SchemaRef, Vec<RecordBatch>);
 
 /// Rows under a heading, instants in `zone`.
-pub(crate) fn section(heading: &str, schema: &SchemaRef, batches: &[RecordBatch], zone: Tz) -> Result<Section, ReportError> {
+pub(crate) fn section(
+    heading: &str,
+    schema: &SchemaRef,
+    batches: &[RecordBatch],
+    zone: Tz,
+) -> Result<Section, ReportError> {
     let header = schema.fields().iter().map(|f| f.name().clone()).collect();
     let mut rows = Vec::new();
     for b in batches {

@@ -4,13 +4,13 @@ use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::bill::{Bill, Conservation, CostCenter, DRAFT, State};
 use gpuledger_schema::table::StatementLineRow;
 
+use super::CloseError;
 use super::draft::{corrected_by, draft};
 use super::manifest::{Manifest, Waived};
 use super::period::usage_to;
 use super::read::{closed_charges, closed_lines, register};
 use super::rows::{Columns, in_order};
 use super::show::hours;
-use super::CloseError;
 use crate::bill::Period;
 use crate::engine::{Engine, Params, bigint};
 use crate::lake::Lake;

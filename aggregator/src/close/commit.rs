@@ -126,10 +126,9 @@ async fn write(
     let lines = vec![batch_of(&draft.lines)?];
     let mut versions = BTreeMap::new();
     let mut files = Vec::new();
-    for (spec, rows, step) in [
-        (ChargeRow::TABLE, draft.charges.clone(), Step::Charges),
-        (StatementLineRow::TABLE, lines, Step::Lines),
-    ] {
+    for (spec, rows, step) in
+        [(ChargeRow::TABLE, draft.charges.clone(), Step::Charges), (StatementLineRow::TABLE, lines, Step::Lines)]
+    {
         let before = match lake.table(spec.name).await?.and_then(|t| t.version()) {
             Some(version) => lake.files_at(&spec, version).await?,
             None => Vec::new(),

@@ -4,7 +4,7 @@ use gpuledger_schema::bill::Bill;
 use gpuledger_schema::table::StatementLineRow;
 
 use super::bill::Billed;
-use super::read::{pinned, register_charges};
+use super::read::{as_closed, register_charges};
 use super::{CloseError, Manifest};
 use crate::bill::Period;
 use crate::engine::{Params, bigint, text};
@@ -38,10 +38,7 @@ pub async fn explain_line(
     line: &StatementLineRow,
 ) -> Result<Told, CloseError> {
     let manifest = Manifest::find(lake, &of.name).await?;
-    let work = match &manifest {
-        Some(m) => pinned(lake, reader.engine().partitions(), m).await?,
-        None => reader.fork().await?,
-    };
+    let work = as_closed(lake, reader, of).await?;
     let engine = work.engine();
     register_charges(engine, "bill_charge", &billed.charges)?;
     let id = Params::from([("line_id", bigint(line.line_id))]);

@@ -147,7 +147,12 @@ async fn checks(reader: &Reader, ask: &CloseAsk, draft: &Draft) -> Result<Vec<It
     found.push(check::from("M2", &draft.violations, true));
     let items = found.into_iter().filter(|f| f.violated).map(|f| {
         let what = format!("{} does not hold: {} ({} rows)\n{}", f.id, f.says, f.rows, f.shown);
-        firm(item("check", &f.id, what.trim_end().to_owned(), "`gpuledger check` shows the rows; nothing can be closed over it"))
+        firm(item(
+            "check",
+            &f.id,
+            what.trim_end().to_owned(),
+            "`gpuledger check` shows the rows; nothing can be closed over it",
+        ))
     });
     Ok(items.collect())
 }
@@ -249,13 +254,19 @@ async fn input(reader: &Reader, of: &Period) -> Result<Vec<Item>, CloseError> {
     each(&engine.run("close/32_aside", &window).await?.1, |c, i| {
         let (place, n, reason) = (c.word("place")?[i].clone(), c.number("n")?[i], c.word("reason")?[i].clone());
         let what = format!("{n} records of {place} were set aside, e.g.: {reason}");
-        out.push(item("quarantined", &place, what, "mend the input and import it again (table `quarantine` has the records)"));
+        out.push(item(
+            "quarantined",
+            &place,
+            what,
+            "mend the input and import it again (table `quarantine` has the records)",
+        ));
         Ok(())
     })?;
     each(&engine.run("close/33_gap", &window).await?.1, |c, i| {
         let (place, n, ms) = (c.word("place")?[i].clone(), c.number("n")?[i], c.number("ms")?[i]);
         let error = c.text("error")?[i].clone().unwrap_or_default();
-        let what = format!("{n} looks at {place} failed, over {} h, and none later makes them good: {error}", hours(ms));
+        let what =
+            format!("{n} looks at {place} failed, over {} h, and none later makes them good: {error}", hours(ms));
         let mend = "let the collector look again, or import that time from accounting";
         out.push(Item { ms: Some(ms), ..item("gap", &place, what, mend) });
         Ok(())
@@ -297,4 +308,3 @@ fn each(
     }
     Ok(())
 }
-

@@ -35,6 +35,17 @@ pub(super) async fn register(engine: &Engine, lake: &Lake, known: &[Earlier]) ->
     Ok(())
 }
 
+/// Registers `closed_line` and `closed_charge`, what closed periods billed, for a reader's own questions.
+///
+/// # Errors
+/// When a document or a table cannot be read.
+pub async fn closed_tables(lake: &Lake, reader: &Reader) -> Result<(), CloseError> {
+    let known: Vec<Earlier> = Manifest::all(lake).await?.iter().map(Manifest::earlier).collect();
+    register(reader.engine(), lake, &known).await?;
+    reader.engine().step("close/13_closed_charge", &Params::new()).await?;
+    Ok(())
+}
+
 /// Every line that `closed_line` has.
 pub(super) async fn closed_lines(engine: &Engine) -> Result<Vec<StatementLineRow>, CloseError> {
     let frame = engine.context().table("closed_line").await;
@@ -45,7 +56,7 @@ pub(super) async fn closed_lines(engine: &Engine) -> Result<Vec<StatementLineRow
 /// The charges of a close, in key order.
 pub(super) async fn closed_charges(engine: &Engine, close_id: &str) -> Result<Vec<RecordBatch>, CloseError> {
     let params = Params::from([("close_id", text(close_id))]);
-    Ok(shaped(&ChargeRow::TABLE, &engine.run("close/11_closed_charge", &params).await?.1)?)
+    Ok(shaped(&ChargeRow::TABLE, &engine.run("close/11_charge_of_close", &params).await?.1)?)
 }
 
 /// Registers lines under a name that statements read.
@@ -69,6 +80,14 @@ pub(super) async fn pinned(lake: &Lake, partitions: usize, closed: &Manifest) ->
         days: closed.days,
     };
     Reader::of(lake, partitions, (Numbered(closed.cut), cut), build).await
+}
+
+/// A session of its own with the tables that a period's figures come from: as its close named them, else as `reader` has them.
+pub(super) async fn as_closed(lake: &Lake, reader: &Reader, of: &Period) -> Result<Reader, CloseError> {
+    Ok(match Manifest::find(lake, &of.name).await? {
+        Some(closed) => pinned(lake, reader.engine().partitions(), &closed).await?,
+        None => reader.fork().await?,
+    })
 }
 
 /// The period that a close closed.

@@ -89,8 +89,7 @@ pub(super) fn lines(batches: &[RecordBatch]) -> Result<Vec<StatementLineRow>, Re
         let (platform, team, cost_center) = (c.flag("platform")?, c.word("team")?, c.text("cost_center")?);
         let (pool, tier, model) = (c.text("pool")?, c.text("tier")?, c.text("model")?);
         let (task_type, mode, discount) = (c.text("task_type")?, c.text("mode")?, c.text("discount")?);
-        let (rate_id, list_price, price) =
-            (c.long("rate_id")?, c.long("list_price_micros")?, c.long("price_micros")?);
+        let (rate_id, list_price, price) = (c.long("rate_id")?, c.long("list_price_micros")?, c.long("price_micros")?);
         let (currency, quantity, held) = (c.word("currency")?, c.number("quantity_ms")?, c.number("held_ms")?);
         let (busy, idle) = (c.number("busy_ms")?, c.number("held_idle_ms")?);
         let (unmeasured, covered) = (c.number("held_unmeasured_ms")?, c.number("covered_ms")?);
@@ -142,8 +141,9 @@ pub(super) fn in_order(lines: &mut [StatementLineRow]) {
     let kind = |word: &str| word.parse::<LineKind>().ok();
     lines.sort_by(|a, b| {
         let key = |l: &StatementLineRow| (l.platform, l.team.clone(), l.cost_center.clone(), kind(&l.kind));
-        let below =
-            |l: &StatementLineRow| (l.pool.clone(), l.model.clone(), l.task_type.clone(), l.corrects.clone(), l.line_id);
+        let below = |l: &StatementLineRow| {
+            (l.pool.clone(), l.model.clone(), l.task_type.clone(), l.corrects.clone(), l.line_id)
+        };
         key(a).cmp(&key(b)).then_with(|| below(a).cmp(&below(b)))
     });
 }

@@ -6,6 +6,7 @@ use gpuledger_schema::table::StatementLineRow;
 
 use super::correct::Correction;
 use super::list::Proposal;
+use super::manifest::Manifest;
 use crate::bill::Period;
 use crate::report::{self, Column, Currency, Kind, Report, Value};
 
@@ -61,6 +62,30 @@ pub fn list_text(of: &Period, found: &Proposal) -> String {
             let _ = writeln!(out, "  {waived}");
         }
     }
+    out
+}
+
+/// What a close is, for people; `how` it came to be.
+pub fn closed_text(of: &Period, how: &str, m: &Manifest) -> String {
+    let of_it = if m.corrects.is_empty() { String::new() } else { format!(" of {}", m.corrects.join(", ")) };
+    let mut out = format!(
+        "{} {how}: close {}\n{} lines, {} charges; billed {} (of it corrections{of_it} {}), fleet {}\n",
+        m.period,
+        m.close_id,
+        m.lines,
+        m.charges,
+        amount(m.billed_minor, &of.currency),
+        amount(m.corrections_minor, &of.currency),
+        amount(m.conservation.fleet_minor, &of.currency)
+    );
+    let _ = writeln!(
+        out,
+        "cut {}, {} data files, {} waived\nsha256 {}",
+        m.cut,
+        m.files.len(),
+        m.waived.len(),
+        m.output_sha256
+    );
     out
 }
 

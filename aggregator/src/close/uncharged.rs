@@ -2,19 +2,26 @@
 
 use gpuledger_schema::table::StatementLineRow;
 
-use super::read::register_lines;
-use super::rows::Columns;
 use super::CloseError;
+use super::read::{as_closed, register_lines};
+use super::rows::Columns;
 use crate::bill::Period;
 use crate::engine::{Params, bigint};
+use crate::lake::Lake;
 use crate::report::{Ask, Column, Kind, Reader, Report, Value, prepare};
 
-/// Lists what was not charged: why, where, hours and list value. `lines` are those of the period's bill; facts come from `reader`.
+/// Lists what was not charged: why, where, hours and list value. `lines` are those of the period's bill; of a closed period facts
+/// are as they were when it was closed, else as `reader` has them.
 ///
 /// # Errors
-/// When a statement fails.
-pub async fn uncharged(reader: &Reader, of: &Period, lines: &[StatementLineRow]) -> Result<Report, CloseError> {
-    let work = reader.fork().await?;
+/// When a statement fails, or a version that the close named cannot be opened.
+pub async fn uncharged(
+    lake: &Lake,
+    reader: &Reader,
+    of: &Period,
+    lines: &[StatementLineRow],
+) -> Result<Report, CloseError> {
+    let work = as_closed(lake, reader, of).await?;
     let ask = Ask { window: of.window, zone: of.zone, by: Vec::new(), step: None, currency: of.currency.clone() };
     prepare(&work, &ask).await?;
     register_lines(work.engine(), "bill_line", lines)?;
@@ -52,7 +59,10 @@ pub async fn uncharged(reader: &Reader, of: &Period, lines: &[StatementLineRow])
         ],
         rows,
         total: None,
-        notes: vec!["lost_card lies within unavailable; not_granted beside the capacity; values are rounded one by one".to_owned()],
+        notes: vec![
+            "lost_card lies within unavailable; not_granted beside the capacity; values are rounded one by one"
+                .to_owned(),
+        ],
         currency: Some(of.currency.clone()),
         table_decimals: 1,
     })

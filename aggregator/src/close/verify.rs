@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use datafusion::arrow::array::{RecordBatch, UInt32Array};
-use datafusion::arrow::compute::{concat_batches, lexsort_to_indices, take};
 use datafusion::arrow::compute::{SortColumn, SortOptions};
+use datafusion::arrow::compute::{concat_batches, lexsort_to_indices, take};
 use datafusion::logical_expr::{col, lit};
 use futures::{StreamExt, stream};
 use gpuledger_schema::table::{SESSION_DAY, StatementLineRow, Table, USAGE};
@@ -60,8 +60,7 @@ impl Verified {
 pub async fn verify(lake: &Lake, partitions: usize, period: &str) -> Result<Verified, CloseError> {
     let manifest = Manifest::find(lake, period).await?;
     let manifest = manifest.ok_or_else(|| CloseError::NotClosed(period.to_owned()))?;
-    let mut out =
-        Verified { period: period.to_owned(), close_id: manifest.close_id.clone(), ..Verified::default() };
+    let mut out = Verified { period: period.to_owned(), close_id: manifest.close_id.clone(), ..Verified::default() };
     let missing = files(lake, &manifest, &mut out).await?;
     same_rules(&manifest, &mut out);
     let stored = of_closed(lake, partitions, manifest.clone()).await?;
@@ -132,16 +131,17 @@ async fn files(lake: &Lake, manifest: &Manifest, out: &mut Verified) -> Result<M
 fn same_rules(manifest: &Manifest, out: &mut Verified) {
     let today = rules();
     let names: BTreeSet<&String> = today.keys().chain(manifest.rules.keys()).collect();
-    let other: Vec<String> = names
-        .into_iter()
-        .filter(|n| today.get(*n) != manifest.rules.get(*n))
-        .map(|n| format!("sql/{n}.sql"))
-        .collect();
+    let other: Vec<String> =
+        names.into_iter().filter(|n| today.get(*n) != manifest.rules.get(*n)).map(|n| format!("sql/{n}.sql")).collect();
     if other.is_empty() {
         out.holds.push(format!("{} rules by SHA-256", today.len()));
     } else {
         // other rules that give the same figures are no fault: the figures decide
-        out.holds.push(format!("(other rules than at the close, by program {}: {})", manifest.program, other.join(", ")));
+        out.holds.push(format!(
+            "(other rules than at the close, by program {}: {})",
+            manifest.program,
+            other.join(", ")
+        ));
     }
 }
 
@@ -202,7 +202,8 @@ fn sorted_sha256(spec: &Table, rows: &[RecordBatch]) -> Result<String, CloseErro
         options: Some(SortOptions { descending: false, nulls_first: true }),
     });
     let order: UInt32Array = lexsort_to_indices(&keys.collect::<Vec<_>>(), None).map_err(shape)?;
-    let columns = whole.columns().iter().map(|c| take(c, &order, None)).collect::<Result<Vec<_>, _>>().map_err(shape)?;
+    let columns =
+        whole.columns().iter().map(|c| take(c, &order, None)).collect::<Result<Vec<_>, _>>().map_err(shape)?;
     let sorted = RecordBatch::try_new(whole.schema(), columns).map_err(shape)?;
     Ok(rows_sha256(spec, &[sorted])?)
 }
@@ -219,7 +220,9 @@ async fn money(
     for earlier in &manifest.earlier {
         match Manifest::find(lake, &earlier.period).await? {
             Some(m) if m.close_id == earlier.close_id && m.output_sha256 == earlier.output_sha256 => known.push(m),
-            _ => out.differs.push(format!("the close of {} that it knew ({}) is not there", earlier.period, earlier.close_id)),
+            _ => out
+                .differs
+                .push(format!("the close of {} that it knew ({}) is not there", earlier.period, earlier.close_id)),
         }
     }
     let found = draft(lake, reader, &period_of(manifest)?, &known, &manifest.close_id).await?;
@@ -228,7 +231,8 @@ async fn money(
         out.holds.push(format!("lines and charges derived again: sha256 {hash}"));
         return Ok(());
     }
-    out.differs.push(format!("lines and charges derived again have sha256 {hash}, the close {}", manifest.output_sha256));
+    out.differs
+        .push(format!("lines and charges derived again have sha256 {hash}, the close {}", manifest.output_sha256));
     out.differs.extend(lines_that_differ(stored, &found.lines));
     Ok(())
 }
@@ -244,6 +248,7 @@ fn lines_that_differ(stored: &[StatementLineRow], again: &[StatementLineRow]) ->
         l.map_or_else(|| "nothing".to_owned(), |l| format!("{} ms, {} minor units", l.quantity_ms, l.amount_minor))
     };
     let differ = ids.into_iter().filter(|id| stored.get(id) != again.get(id));
-    let shown = differ.map(|id| format!("line {id}: written {}, again {}", said(stored.get(&id)), said(again.get(&id))));
+    let shown =
+        differ.map(|id| format!("line {id}: written {}, again {}", said(stored.get(&id)), said(again.get(&id))));
     shown.take(SHOWN).collect()
 }

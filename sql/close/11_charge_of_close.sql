@@ -2,7 +2,7 @@
 -- grain: line x unit x holder x local day. units: ms, exact money
 -- inputs: written_charge
 -- parameters: close_id VARCHAR
--- output: closed_charge
+-- output: charge_of_close
 SELECT *
 FROM written_charge
 WHERE close_id = CAST($close_id AS VARCHAR)
