@@ -64,7 +64,7 @@ memo_part AS (
         list, (list % CAST($divisor AS BIGINT) + CAST($divisor AS BIGINT)) % CAST($divisor AS BIGINT) AS list_r
     FROM memo
 ),
-each AS (
+spread AS (
     SELECT statement_key, keys, left_units, (left_units - ((left_units % keys + keys) % keys)) / keys AS all_units,
         (left_units % keys + keys) % keys AS first_units
     FROM short
@@ -78,7 +78,7 @@ SELECT k.line_key, k.platform, k.team, k.cost_center, k.pool, k.tier, k.model, k
     CAST((m.list - m.list_r) / CAST($divisor AS BIGINT) AS BIGINT)
         + CASE WHEN 2 * m.list_r >= CAST($divisor AS BIGINT) THEN 1 ELSE 0 END AS list_minor
 FROM ranked k
-JOIN each e ON e.statement_key = k.statement_key
+JOIN spread e ON e.statement_key = k.statement_key
 JOIN memo_part m ON m.line_key = k.line_key
 UNION ALL
 SELECT NULL, true, '(platform)', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL,
