@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
-use gpuledger_schema::bill::LineKind;
+use gpuledger_schema::bill::{DRAFT, LineKind};
 use gpuledger_schema::id::id63;
 use gpuledger_schema::table::{ChargeRow, Row, StatementLineRow};
 
@@ -16,8 +16,8 @@ use super::manifest::{Earlier, Manifest};
 use super::read::{closed_lines, period_of, register, register_charges, register_lines};
 use super::rows::{Columns, shaped};
 use super::show::hours;
-use super::{CloseError, m2};
-use crate::bill::{self, Period};
+use super::{CloseError, draft, m2};
+use crate::bill::Period;
 use crate::engine::{Engine, Params, bigint, text};
 use crate::lake::Lake;
 use crate::report::{Reader, ReportError};
@@ -66,10 +66,10 @@ pub(super) async fn corrections(
             let (was, now) = (of.currency.code().to_owned(), into.currency.code().to_owned());
             return Err(CloseError::Currency { period: of.name, was, now });
         }
-        let anew = bill::exact(&work, &of, close_id).await?;
-        register_lines(engine, "fresh_line", &anew.lines)?;
-        register_charges(engine, "fresh_charge", &anew.charges)?;
-        fresh.extend(anew.lines);
+        let now = draft::anew(&work, &of, close_id).await?;
+        register_lines(engine, "fresh_line", &now.lines)?;
+        register_charges(engine, "fresh_charge", &now.charges)?;
+        fresh.extend(now.lines);
         let correction = correction(engine, &of, into, close_id).await?;
         if !correction.lines.is_empty() {
             new.extend(correction.lines.iter().cloned());
@@ -236,7 +236,7 @@ pub async fn preview(
         closed.retain(|m| m.period == only);
         return Ok(corrections_of(lake, reader, &closed, &known, into).await?.into_iter().collect());
     }
-    Ok(corrections(lake, reader, &closed, into, gpuledger_schema::bill::DRAFT).await?.each)
+    Ok(corrections(lake, reader, &closed, into, DRAFT).await?.each)
 }
 
 /// The correction of one closed period against all that was billed for it.
@@ -251,11 +251,10 @@ async fn corrections_of(
     let work = reader.fork().await?;
     register(work.engine(), lake, known).await?;
     let of = period_of(manifest)?;
-    let draft = gpuledger_schema::bill::DRAFT;
-    let anew = bill::exact(&work, &of, draft).await?;
-    register_lines(work.engine(), "fresh_line", &anew.lines)?;
-    register_charges(work.engine(), "fresh_charge", &anew.charges)?;
-    let found = correction(work.engine(), &of, into, draft).await?;
+    let now = draft::anew(&work, &of, DRAFT).await?;
+    register_lines(work.engine(), "fresh_line", &now.lines)?;
+    register_charges(work.engine(), "fresh_charge", &now.charges)?;
+    let found = correction(work.engine(), &of, into, DRAFT).await?;
     Ok(Some(found).filter(|c| !c.lines.is_empty()))
 }
 

@@ -2,17 +2,18 @@
 
 use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::bill::Conservation;
+use gpuledger_schema::id::id63;
 use gpuledger_schema::table::{ChargeRow, Row, StatementLineRow};
 
 use super::correct::{Correction, billed_minor, corrections};
 use super::manifest::Manifest;
 use super::read::register_charges;
-use super::rows::{in_order, output_sha256, shaped};
+use super::rows::{Columns, in_order, output_sha256, shaped};
 use super::{CloseError, period};
-use crate::bill::{self, Period};
-use crate::engine::Params;
+use crate::bill::{self, ExactBill, Period};
+use crate::engine::{Engine, Params, bigint, text};
 use crate::lake::Lake;
-use crate::report::Reader;
+use crate::report::{Reader, ReportError};
 
 /// Lines and charges of a period.
 #[derive(Debug, Clone)]
@@ -61,6 +62,7 @@ pub(super) async fn draft(
     let work = reader.fork().await?;
     let mut own = bill::exact(&work, of, close_id).await?;
     bill::round(work.engine(), &of.currency, &mut own).await?;
+    own.lines.extend(manual_lines(work.engine(), of, close_id).await?);
     let found = corrections(lake, reader, closed, of, close_id).await?;
     let mut lines = own.lines;
     let mut charges = shaped(&ChargeRow::TABLE, &own.charges)?;
@@ -75,6 +77,86 @@ pub(super) async fn draft(
         charges = shaped(&ChargeRow::TABLE, &ordered)?;
     }
     Ok(Draft { lines, charges, conservation: own.conservation, corrections: found.each, violations: found.violations })
+}
+
+/// Every line of a period as `reader` knows it, exactly and before rounding; manual lines are whole minor units.
+pub(super) async fn anew(reader: &Reader, of: &Period, close_id: &str) -> Result<ExactBill, CloseError> {
+    let mut own = bill::exact(reader, of, close_id).await?;
+    own.lines.extend(manual_lines(reader.engine(), of, close_id).await?);
+    Ok(own)
+}
+
+/// Lines that people wrote.
+async fn manual_lines(engine: &Engine, of: &Period, close_id: &str) -> Result<Vec<StatementLineRow>, CloseError> {
+    let code = of.currency.code();
+    let params = Params::from([
+        ("period", text(&of.name)),
+        ("currency", text(code)),
+        ("divisor", bigint(of.currency.divisor())),
+    ]);
+    let mut out = Vec::new();
+    for b in &engine.run("close/37_manual_line", &params).await?.1 {
+        let c = Columns(b);
+        let (line, kind, team) = (c.word("line")?, c.word("kind")?, c.word("team")?);
+        let (cost_center, reason, approver) = (c.text("cost_center")?, c.text("reason")?, c.text("approver")?);
+        let (exact, amount) = (c.exact("exact")?, c.number("amount_minor")?);
+        for i in 0..b.num_rows() {
+            out.push(StatementLineRow {
+                close_id: close_id.to_owned(),
+                period: of.name.clone(),
+                line_id: id63("line", &["manual", &of.name, &line[i]]),
+                kind: kind[i].clone(),
+                platform: false,
+                team: team[i].clone(),
+                cost_center: cost_center[i].clone(),
+                currency: code.to_owned(),
+                exact: exact[i].ok_or_else(|| ReportError::Shape("exact".to_owned()))?,
+                amount_minor: amount[i],
+                reason: reason[i].clone(),
+                approver: approver[i].clone(),
+                ..no_time()
+            });
+        }
+    }
+    Ok(out)
+}
+
+/// A line with no time and no price behind it.
+fn no_time() -> StatementLineRow {
+    StatementLineRow {
+        close_id: String::new(),
+        period: String::new(),
+        line_id: 0,
+        kind: String::new(),
+        platform: false,
+        team: String::new(),
+        cost_center: None,
+        pool: None,
+        tier: None,
+        model: None,
+        task_type: None,
+        mode: None,
+        rate_id: None,
+        list_price_micros: None,
+        price_micros: None,
+        discount: None,
+        currency: String::new(),
+        quantity_ms: 0,
+        held_ms: 0,
+        busy_ms: 0,
+        held_idle_ms: 0,
+        held_unmeasured_ms: 0,
+        covered_ms: 0,
+        effective_ms: None,
+        energy_mj: None,
+        exact: 0,
+        amount_minor: 0,
+        waste_minor: 0,
+        list_minor: 0,
+        corrects: None,
+        reason: None,
+        approver: None,
+    }
 }
 
 /// The closed periods whose corrections a draft of this period shows: all of them in the period that is closed next, none in one

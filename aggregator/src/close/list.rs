@@ -286,11 +286,21 @@ async fn people(reader: &Reader, ask: &CloseAsk, draft: &Draft) -> Result<Vec<It
         let listed = item("disputed", &line.line_id.to_string(), what, mend);
         out.push(Item { ms: Some(line.quantity_ms), value: Some(shown), ..listed });
     }
-    let params = Params::from([("period", text(&ask.period.name))]);
-    each(&reader.engine().run("close/36_no_approver", &params).await?.1, |c, i| {
-        let (line, team) = (c.word("place")?[i].clone(), c.word("team")?[i].clone());
-        let what = format!("manual line {line} of {team} has no approver");
-        out.push(item("no_approver", &line, what, "withdraw it and add it again with --approver"));
+    let currency = ask.period.currency.code();
+    let params = Params::from([("period", text(&ask.period.name)), ("currency", text(currency))]);
+    each(&reader.engine().run("close/36_manual_fault", &params).await?.1, |c, i| {
+        let (kind, line, team) = (c.word("kind")?[i].clone(), c.word("place")?[i].clone(), c.word("team")?[i].clone());
+        out.push(match kind.as_str() {
+            "other_currency" => {
+                let what =
+                    format!("manual line {line} of {team} is in {}, the bill in {currency}", c.word("currency")?[i]);
+                firm(item(&kind, &line, what, "withdraw it and add it again in the currency of the bill"))
+            }
+            _ => {
+                let what = format!("manual line {line} of {team} has no approver");
+                item(&kind, &line, what, "withdraw it and add it again with --approver")
+            }
+        });
         Ok(())
     })?;
     Ok(out)

@@ -4,9 +4,9 @@ use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::table::StatementLineRow;
 
 use super::CloseError;
+use super::draft::anew;
 use super::manifest::{Earlier, Manifest};
 use super::read::{period_of, pinned, register, register_lines};
-use crate::bill;
 use crate::check::{self, Finding};
 use crate::engine::{Engine, Params, bigint};
 use crate::lake::Lake;
@@ -30,7 +30,7 @@ pub async fn m2(lake: &Lake, partitions: usize) -> Result<Option<Finding>, Close
     register(reader.engine(), lake, &known).await?;
     let mut fresh: Vec<StatementLineRow> = Vec::new();
     for manifest in &closed {
-        fresh.extend(bill::exact(&reader, &period_of(manifest)?, &last.close_id).await?.lines);
+        fresh.extend(anew(&reader, &period_of(manifest)?, &last.close_id).await?.lines);
     }
     register_lines(reader.engine(), "fresh_line", &fresh)?;
     let rows = violations(reader.engine(), &period_of(last)?.currency).await?;
