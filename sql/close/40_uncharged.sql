@@ -1,5 +1,5 @@
 -- What of a period no team was charged for, and why. From lines: held time that the pool's mode does not bill (showback; idle in
--- mode busy; lent in mode quota), time to settle, time of the named accounts `unassigned` and `foreign`, and what the platform
+-- mode busy; lent in mode quota; foreign use that nobody owns), time to settle, time of the named accounts `unassigned` and `foreign`, and what the platform
 -- bears of nobody's time (`shared_out`, negative, is what teams took over of it). From facts: held time without a price (its
 -- value is not known), time of a lost card whose holder keeps its name (it lies within `unavailable`), time asked for and not
 -- granted, and runs without a GPU.
@@ -9,7 +9,7 @@
 -- output: uncharged
 WITH found AS (
     SELECT CASE WHEN kind <> 'unbilled_held' THEN kind WHEN mode = 'showback' THEN 'showback'
-            WHEN mode = 'busy' THEN 'idle_in_busy_mode' WHEN mode = 'quota' THEN 'lent' ELSE 'unbilled_held' END AS why,
+            WHEN mode = 'busy' THEN 'idle_in_busy_mode' WHEN mode = 'quota' THEN 'lent' ELSE 'foreign' END AS why,
         coalesce(pool, '-') || '/' || coalesce(model, '-') AS place, CAST(NULL AS BIGINT) AS runs, quantity_ms AS ms,
         exact AS value
     FROM bill_line
