@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::engine::{Params, bigint};
 use crate::ledger;
-use crate::report::{Ask, Reader, ReportError, prepare};
+use crate::report::{Ask, Currency, Reader, ReportError, prepare};
 
 /// Rows of a finding that are shown.
 const ROWS_SHOWN: usize = 5;
@@ -44,7 +44,7 @@ pub async fn check(reader: &Reader, zone: Tz) -> Result<Vec<Finding>, ReportErro
     ledger::whole_history(engine).await?;
     let window = everything(reader).await?;
     if let Some(window) = window {
-        let ask = Ask { window, zone, by: Vec::new(), step: None, currency: "XXX".parse().map_err(shape)? };
+        let ask = Ask { window, zone, by: Vec::new(), step: None, currency: Currency::none() };
         prepare(reader, &ask).await?;
         engine.step("check/M1_lines", &none).await?;
         engine.step("charge/90_round", &Params::from([("divisor", bigint(CENT))])).await?;
@@ -134,7 +134,7 @@ async fn charges(reader: Reader, ask: Ask) -> Result<RecordBatch, ReportError> {
 
 /// The same charges with 1 and with 16 partitions, row for row. A session that has one of these numbers has its charges.
 async fn partitions_agree(reader: &Reader, window: Window, zone: Tz) -> Result<Finding, ReportError> {
-    let ask = Ask { window, zone, by: Vec::new(), step: None, currency: "XXX".parse().map_err(shape)? };
+    let ask = Ask { window, zone, by: Vec::new(), step: None, currency: Currency::none() };
     let mut both = Vec::new();
     for partitions in PARTITIONS {
         let priced = reader.engine().partitions() == partitions;
