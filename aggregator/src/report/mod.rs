@@ -37,7 +37,7 @@ pub use census::{census, census_hours, last_week};
 pub use charge::{Charges, charge};
 pub use dimension::{Dimension, Step, UnknownDimension};
 pub use facts::prepare;
-pub(crate) use facts::{Depth, price};
+pub(crate) use facts::{Depth, facts, price};
 pub use findings::{Asked as FindingsAsked, findings};
 pub use fleet::fleet;
 pub use fleet_assets::assets;
