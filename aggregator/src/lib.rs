@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod bill;
 pub mod check;
+pub mod close;
 pub mod engine;
 pub mod explain;
 pub mod ingest;

@@ -84,7 +84,8 @@ async fn teams(
     let exact = |of: &[usize]| of.iter().map(|i| lines[*i].exact).collect::<Vec<i128>>();
     let sums: Vec<i128> = statements.iter().map(|s| exact(s).iter().sum()).collect();
     let totals = round_once(engine, currency, &[("statements", sums)]).await?.remove(0);
-    let parts: Vec<(String, Vec<i128>)> = statements.iter().enumerate().map(|(i, s)| (i.to_string(), exact(s))).collect();
+    let parts: Vec<(String, Vec<i128>)> =
+        statements.iter().enumerate().map(|(i, s)| (i.to_string(), exact(s))).collect();
     let amounts = hand_down(engine, currency, &parts, &totals).await?;
     for (statement, amounts) in statements.iter().zip(amounts) {
         for (i, amount) in statement.iter().zip(amounts) {

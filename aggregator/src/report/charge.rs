@@ -237,8 +237,11 @@ async fn charged(reader: &Reader, ask: &Ask, by: &[Dimension], groups: &[Group])
     for (i, group) in groups.iter().enumerate() {
         rows.entry(own.iter().map(|k| group.key[*k].as_str()).collect()).or_default().push(i);
     }
-    let parts: Vec<(String, Vec<i128>)> =
-        rows.values().enumerate().map(|(n, of)| (n.to_string(), of.iter().map(|i| exact(&groups[*i])).collect())).collect();
+    let parts: Vec<(String, Vec<i128>)> = rows
+        .values()
+        .enumerate()
+        .map(|(n, of)| (n.to_string(), of.iter().map(|i| exact(&groups[*i])).collect()))
+        .collect();
     let wanted: Vec<i128> = rows.keys().map(|key| targets.get(key).copied().unwrap_or(0)).collect();
     let amounts = hand_down(engine, &ask.currency, &parts, &wanted).await?;
     let mut out = vec![0; groups.len()];
@@ -303,7 +306,9 @@ async fn modes(reader: &Reader, by: &[Dimension], groups: &[Group]) -> Result<Ve
     }
     let words = |g: &Group| match by.iter().position(|d| *d == Dimension::Mode) {
         Some(at) => g.key[at].clone(),
-        None => found.get(&key(&g.key, by)).map(|m| m.iter().cloned().collect::<Vec<_>>().join("+")).unwrap_or_default(),
+        None => {
+            found.get(&key(&g.key, by)).map(|m| m.iter().cloned().collect::<Vec<_>>().join("+")).unwrap_or_default()
+        }
     };
     Ok(groups.iter().map(words).collect())
 }
@@ -363,7 +368,9 @@ pub async fn charge(reader: &Reader, ask: &Ask) -> Result<Charges, ReportError> 
     let mut sum = Line::default();
     cost.iter().for_each(|line| sum.add(line));
     let there = |i: usize| groups.iter().any(|g| g.sums[i].unwrap_or(0) != 0);
-    let differs = groups.iter().any(|g| g.sums[LIST_COST].unwrap_or(0) != g.sums[BILLED].unwrap_or(0) - g.sums[SHARED_COST].unwrap_or(0));
+    let differs = groups
+        .iter()
+        .any(|g| g.sums[LIST_COST].unwrap_or(0) != g.sums[BILLED].unwrap_or(0) - g.sums[SHARED_COST].unwrap_or(0));
     let shown = Shown {
         mode: mode.iter().any(|m| !m.is_empty() && m != "held"),
         list: differs,
@@ -376,7 +383,11 @@ pub async fn charge(reader: &Reader, ask: &Ask) -> Result<Charges, ReportError> 
     let h = |i: usize| hours(total[i].unwrap_or(0), 1);
     let m = |v: i128| format!("{} {}", money(v, ask.currency.digits(), true), ask.currency.code());
     let sentence = if total[HELD] > Some(0) && total[COVERED].unwrap_or(0) == 0 {
-        format!("{} GPU-hours held cost {}; what of them was used is unknown: nothing was measured", h(HELD), m(sum.charge))
+        format!(
+            "{} GPU-hours held cost {}; what of them was used is unknown: nothing was measured",
+            h(HELD),
+            m(sum.charge)
+        )
     } else {
         format!(
             "{} GPU-hours held cost {}; {} of them were held and not used ({})",

@@ -60,6 +60,7 @@ pub use quota::{quota, quota_runs};
 pub use quote::{MemoryAsked, QuoteAsked, memory, quote};
 pub use reader::Reader;
 pub use render::{Format, RenderError, UnknownFormat, render};
+pub(crate) use render::{hours, money};
 pub use samples::samples;
 pub use usage::usage;
 pub use verified::verified;

@@ -124,8 +124,9 @@ fn register<N: AsRef<str>>(engine: &Engine, measures: &[(N, Vec<i128>)]) -> Resu
         Field::new("line", DataType::Int64, false),
         Field::new("amount", DataType::Decimal128(38, 0), false),
     ]));
-    let lines =
-        || measures.iter().flat_map(|(name, amounts)| amounts.iter().enumerate().map(move |(i, a)| (name.as_ref(), i, *a)));
+    let lines = || {
+        measures.iter().flat_map(|(name, amounts)| amounts.iter().enumerate().map(move |(i, a)| (name.as_ref(), i, *a)))
+    };
     let batch = RecordBatch::try_new(
         Arc::clone(&schema),
         vec![
