@@ -80,7 +80,7 @@ pub async fn explain(
     let mut days = who.clone();
     days.extend([("from_day", day(window.from_ms)), ("to_day", day(window.to_ms))]);
     let mut sections = vec![upright("run", &facts, zone)?];
-    let mut add = |heading: &str, rows: (SchemaRef, Vec<RecordBatch>)| -> Result<(), ReportError> {
+    let mut add = |heading: &str, rows: Rows| -> Result<(), ReportError> {
         sections.push(section(heading, &rows.0, &rows.1, zone)?);
         Ok(())
     };
@@ -117,7 +117,16 @@ fn cell(batch: &RecordBatch, column: usize, row: usize, zone: Tz) -> Result<Stri
     }
 }
 
-fn section(heading: &str, schema: &SchemaRef, batches: &[RecordBatch], zone: Tz) -> Result<Section, ReportError> {
+/// What a statement gave.
+pub(crate) type Rows = (SchemaRef, Vec<RecordBatch>);
+
+/// Rows under a heading, instants in `zone`.
+pub(crate) fn section(
+    heading: &str,
+    schema: &SchemaRef,
+    batches: &[RecordBatch],
+    zone: Tz,
+) -> Result<Section, ReportError> {
     let header = schema.fields().iter().map(|f| f.name().clone()).collect();
     let mut rows = Vec::new();
     for b in batches {

@@ -18,10 +18,12 @@ use crate::engine::{Engine, EngineError, Params, bigint, int};
 use crate::lake::{Build, Cut, Lake, LakeError};
 use crate::statement;
 
+mod again;
 mod name;
 mod shape;
 mod span;
 
+pub use again::{Again, Spans, again};
 pub use name::name_ids;
 use shape::shaped;
 

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
+mod close;
 mod report;
 
+pub(crate) use close::{Close, Correct, LineAnswer, Periods, Statement, StatementAnswer, Uncharged, Verify};
 pub(crate) use report::{Asked, Assets, Census, FindingsAsked, Health, Job, Report};
 
 const EXAMPLES: &str = "Examples:
@@ -97,9 +99,31 @@ pub(crate) enum Command {
     Findings(Findings),
     /// Why a run costs what it costs: its holdings, cells, minutes, rates and owners
     #[command(
-        after_help = "Examples:\n  gpuledger explain 163485 --zone UTC\n  gpuledger explain alpha/163485 --zone UTC --cells --minutes"
+        after_help = "Examples:\n  gpuledger explain 163485 --zone UTC\n  gpuledger explain alpha/163485 --zone UTC --cells --minutes\n  gpuledger explain line 2026-03 vision"
     )]
     Explain(Explain),
+    /// Make a billing month final: its lines, charges and corrections of earlier months, with everything that proves them
+    #[command(
+        after_help = "Examples:\n  gpuledger close 2026-03 --dry-run\n  gpuledger close 2026-03 --waive coverage --reason \"no telemetry yet\" --approver grace"
+    )]
+    Close(Close),
+    /// Billing months, their state, totals and hashes
+    #[command(after_help = "Example:\n  gpuledger periods --zone Europe/Berlin")]
+    Periods(Periods),
+    /// Prove a closed month: derive it again from what it names, and compare
+    #[command(after_help = "Example:\n  gpuledger verify 2026-03")]
+    Verify(Verify),
+    /// What became known of closed months since
+    #[command(subcommand)]
+    Correct(Correct),
+    /// The lines of a month, of all teams or one; a lead accepts or disputes those of a draft
+    #[command(
+        after_help = "Examples:\n  gpuledger statement 2026-03 --team vision\n  gpuledger statement dispute 2026-03 4711 --by ada --reason \"the node was down\""
+    )]
+    Statement(Statement),
+    /// What nobody was charged for, and why
+    #[command(after_help = "Example:\n  gpuledger uncharged --month 2026-03")]
+    Uncharged(Uncharged),
     /// Every invariant that applies, a line each
     #[command(after_help = "Example:\n  gpuledger check --zone Europe/Berlin")]
     Check(Check),
@@ -282,8 +306,11 @@ pub(crate) struct Note {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Explain {
-    /// A raw job id, `cluster/id`, or an allocation id as other commands show it
+    /// A raw job id, `cluster/id`, or an allocation id as other commands show it; or `line`
     pub(crate) allocation: String,
+    /// After `line`: a billing month and a line of it, or a team
+    #[arg(value_name = "PERIOD LINE", num_args = 0..=2)]
+    pub(crate) line: Vec<String>,
     /// Zone of days [default: billing_zone of the configuration]
     #[arg(long)]
     pub(crate) zone: Option<String>,

@@ -21,6 +21,10 @@ pub(crate) struct Config {
     pub(crate) partitions: Option<usize>,
     /// Folder of the control file (reference tables), where the data is not a folder of this machine.
     pub(crate) control_dir: Option<String>,
+    /// Days after its end in which a period still collects late data; 3 where it is not said.
+    pub(crate) grace_days: Option<u32>,
+    /// Who issues bills: the name on statements.
+    pub(crate) issuer: Option<String>,
 }
 
 impl Config {

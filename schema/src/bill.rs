@@ -135,7 +135,7 @@ pub enum State {
 
 /// Classes of time of the whole fleet in the period, ms, and what they cost, in minor units. The six add up to the capacity,
 /// and their money to the fleet's cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Conservation {
     /// Held and the kernels of the holder ran.
     pub busy_ms: i64,
@@ -170,7 +170,7 @@ pub struct Conservation {
 }
 
 /// A node of the tree of cost centres.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct CostCenter {
     /// Code, as owners name it.
     pub code: String,

@@ -22,6 +22,10 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant { id: "L6", says: "no run, tick or sample is in the lake twice" },
     Invariant { id: "L7", says: "every device is in exactly one pool at any time" },
     Invariant { id: "M1", says: "lines add up to the period's total, to the cent" },
+    Invariant {
+        id: "M2",
+        says: "what was billed for closed periods, with corrections, is a fresh computation over all data",
+    },
     Invariant { id: "M3", says: "the same statement gives the same rows with 1 and 16 partitions" },
     Invariant { id: "M4", says: "unpriced, unowned, unmeasured and unobserved time is listed" },
     Invariant { id: "bounds", says: "prices and usage rows lie within the bounds that keep exact sums from wrapping" },

@@ -10,6 +10,8 @@ pub const CUTS: &str = "cuts";
 pub const BUILDS: &str = "builds";
 /// Folder of segments that could not be taken in, each beside its reason.
 pub const QUARANTINE: &str = "quarantine";
+/// Folder of the documents of closed periods: a period is closed when its document is there.
+pub const CLOSES: &str = "closes";
 /// Folder of Delta tables.
 pub const TABLES: &str = "tables";
 
@@ -33,6 +35,19 @@ impl Numbered {
 /// The folder of a Delta table.
 pub fn table(name: &str) -> String {
     format!("{TABLES}/{name}")
+}
+
+/// The document of a closed period (YYYY-MM).
+pub fn close(period: &str) -> String {
+    format!("{CLOSES}/{period}.json")
+}
+
+/// The period of a document's file name in [`CLOSES`].
+pub fn closed_period(file_name: &str) -> Option<&str> {
+    let period = file_name.strip_suffix(".json")?;
+    let (year, month) = period.split_once('-')?;
+    let digits = |text: &str, n: usize| text.len() == n && text.bytes().all(|b| b.is_ascii_digit());
+    (digits(year, 4) && digits(month, 2)).then_some(period)
 }
 
 /// Name of a segment: its table, its writer and the head of its content's hash.
@@ -77,6 +92,9 @@ mod tests {
     fn names_read_back() {
         assert_eq!(Numbered::parse(&Numbered(42).file_name()), Some(Numbered(42)));
         assert_eq!(Numbered::parse("42.json"), None);
+        assert_eq!(close("2026-03"), "closes/2026-03.json");
+        assert_eq!(closed_period("2026-03.json"), Some("2026-03"));
+        assert_eq!((closed_period("2026-03.json#1"), closed_period("notes.json")), (None, None));
         let s = SegmentName { table: "job".into(), writer: safe_writer("gpu node/1"), hash: "0".repeat(32) };
         assert_eq!(s.writer, "gpu-node-1");
         assert_eq!(SegmentName::parse(&s.file_name()), Some(s));

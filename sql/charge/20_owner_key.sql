@@ -1,7 +1,7 @@
 -- What owner rows look at, once per distinct set of facts of the runs in the window. Foreign use is looked up as the
 -- account `foreign`, and only by that name.
 -- grain: set of facts. key: owner_key
--- inputs: run, used
+-- inputs: run, present
 -- parameters: none
 -- output: owner_key
 SELECT DISTINCT
@@ -10,4 +10,4 @@ SELECT DISTINCT
     r.kind, r.cluster, CASE WHEN r.kind = 'foreign' THEN 'foreign' ELSE r.account END AS account,
     CASE WHEN r.kind <> 'foreign' THEN r."user" END AS "user", r.labels
 FROM run r
-JOIN (SELECT DISTINCT holder FROM used) u ON u.holder = r.holder
+JOIN present p ON p.holder = r.holder

@@ -1,20 +1,14 @@
 -- Who pays for each set of facts, over time: in every interval the rows of the best rank (of equal ranks the first
--- value), with the parts before each for telescoping. Where parts are split, every change of a price cuts too: a split has to
--- divide the same piece for each of its teams, or a millisecond is lost. Where no row fits, the team is `unassigned` (or `foreign`).
+-- value), with the parts before each for telescoping. Where no row fits, the team is `unassigned` (or `foreign`).
 -- grain: owner_key x interval x team. units: parts of 10 000, epoch ms
--- inputs: owner_key, owner_match, rate
+-- inputs: owner_key, owner_match
 -- parameters: none
 -- output: owner_span
-WITH split AS (
-    SELECT DISTINCT owner_key FROM owner_match WHERE parts < 10000
-),
-edge AS (
+WITH edge AS (
     SELECT owner_key, 0 AS at_ms FROM owner_key
     UNION SELECT owner_key, 9000000000000000 FROM owner_key
     UNION SELECT owner_key, from_ms FROM owner_match
     UNION SELECT owner_key, to_ms FROM owner_match
-    UNION SELECT s.owner_key, r.from_ms FROM split s CROSS JOIN rate r
-    UNION SELECT s.owner_key, coalesce(r.to_ms, 9000000000000000) FROM split s CROSS JOIN rate r
 ),
 piece AS (
     SELECT owner_key, at_ms AS from_ms, lead(at_ms) OVER (PARTITION BY owner_key ORDER BY at_ms) AS to_ms FROM edge

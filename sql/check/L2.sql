@@ -1,13 +1,13 @@
 -- L2: what teams, accounts, nodes and devices sum to is what usage has, class by class, per unit and holder. Nothing was
--- lost or doubled on the way from usage through owners, pools, tiers and rates.
+-- lost or doubled on the way from usage through owners, pools, tiers and rates. The window of the charges is all there is.
 -- grain: violation. units: ms
--- inputs: used, charge
+-- inputs: usage, charge
 -- parameters: none
 -- output: violation
 WITH before AS (
     SELECT unit_id, holder, CAST(sum((busy_ms + held_idle_ms + held_unmeasured_ms)) AS BIGINT) AS held_ms,
         CAST(sum(unallocated_ms + unavailable_ms + unobserved_ms) AS BIGINT) AS nobody_ms
-    FROM used
+    FROM usage
     GROUP BY unit_id, holder
 ),
 after AS (

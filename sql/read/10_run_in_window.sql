@@ -2,7 +2,7 @@
 -- grain: holder
 -- inputs: run
 -- parameters: from_ms BIGINT, to_ms BIGINT
--- output: used
+-- output: present
 SELECT holder
 FROM run
 WHERE kind = 'scheduler' AND start_ms < CAST($to_ms AS BIGINT) AND end_ms >= CAST($from_ms AS BIGINT)

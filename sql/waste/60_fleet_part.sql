@@ -19,7 +19,7 @@ WITH placed AS (
         u.busy_ms, u.held_idle_ms, u.held_unmeasured_ms, u.unallocated_ms, u.unavailable_ms, u.unobserved_ms, u.covered_ms,
         u.effective_ms, u.estimated_ms, u.mem_peak_bytes, n.memory_bytes
     FROM owned o
-    JOIN used u ON u.unit_id = o.unit_id AND u.cell = o.cell AND u.holder = o.holder AND u.from_ms = o.from_ms
+    JOIN used u ON u.unit_id = o.unit_id AND u.cell = o.cell AND u.holder = o.holder AND u.from_ms = o.from_ms AND u.slice_ms = o.slice_ms
     JOIN calendar c ON c.cell = o.cell
     LEFT JOIN unit n ON n.unit_id = o.unit_id
     LEFT JOIN run r ON r.holder = o.holder

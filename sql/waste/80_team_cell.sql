@@ -7,7 +7,7 @@ WITH placed AS (
     SELECT o.pool, o.team, o.cell, o.holder, o.parts, o.parts_before, o.a_ms - u.from_ms AS a, o.b_ms - u.from_ms AS b,
         u.to_ms - u.from_ms AS len, u.busy_ms, u.held_idle_ms, u.held_unmeasured_ms
     FROM owned o
-    JOIN used u ON u.unit_id = o.unit_id AND u.cell = o.cell AND u.holder = o.holder AND u.from_ms = o.from_ms
+    JOIN used u ON u.unit_id = o.unit_id AND u.cell = o.cell AND u.holder = o.holder AND u.from_ms = o.from_ms AND u.slice_ms = o.slice_ms
     WHERE o.holder <> 0
 ),
 cut AS (

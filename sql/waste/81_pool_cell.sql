@@ -8,7 +8,7 @@ WITH placed AS (
         u.to_ms - u.from_ms AS len, u.busy_ms + u.held_idle_ms + u.held_unmeasured_ms + u.unallocated_ms + u.unavailable_ms
             + u.unobserved_ms AS known_ms
     FROM owned o
-    JOIN used u ON u.unit_id = o.unit_id AND u.cell = o.cell AND u.holder = o.holder AND u.from_ms = o.from_ms
+    JOIN used u ON u.unit_id = o.unit_id AND u.cell = o.cell AND u.holder = o.holder AND u.from_ms = o.from_ms AND u.slice_ms = o.slice_ms
 ),
 cut AS (
     SELECT pool, cell, parts, parts_before, known_ms * b / len - known_ms * a / len AS known_ms FROM placed

@@ -4,6 +4,7 @@
 //! `GPULEDGER_WORLDS=200` runs so many seeds, `GPULEDGER_WORLDS=17..18` runs seed 17.
 
 mod cards;
+mod close;
 pub(crate) mod drive;
 mod live;
 mod make;

@@ -19,7 +19,7 @@ mod table;
 
 pub use document::{Batch, BatchSegment, Build, Cut};
 pub use lock::WriterLock;
-pub use table::TableError;
+pub use table::{Digested, TableError, TableFile};
 
 use gpuledger_schema::path::{self, Numbered};
 

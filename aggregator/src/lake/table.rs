@@ -22,6 +22,10 @@ use url::Url;
 
 use super::{Lake, LakeError};
 
+mod rows;
+
+pub use rows::{Digested, TableFile};
+
 /// A Delta table failed; the message names table and operation.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what} table `{table}`")]

@@ -13,7 +13,7 @@ pub(super) struct Span {
     /// First UTC day, and the one after the last.
     pub(super) days: (i32, i32),
     /// Usage first.
-    tables: Vec<(Table, Vec<RecordBatch>)>,
+    pub(super) tables: Vec<(Table, Vec<RecordBatch>)>,
 }
 
 /// Computes a span in a session of its own, which goes with its step tables when the span is done.

@@ -51,6 +51,7 @@ pub use money::{Currency, UnknownCurrency};
 pub use quota::{quota, quota_runs};
 pub use reader::Reader;
 pub use render::{Format, RenderError, UnknownFormat, render};
+pub(crate) use render::{hours, money};
 pub use samples::samples;
 pub use usage::usage;
 pub use verified::verified;

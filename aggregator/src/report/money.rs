@@ -54,7 +54,7 @@ impl Currency {
     }
 
     /// What exact money is divided by to give minor units.
-    fn divisor(&self) -> i64 {
+    pub(crate) fn divisor(&self) -> i64 {
         EXACT_PER_UNIT / 10_i64.pow(self.digits)
     }
 }

@@ -38,10 +38,18 @@ impl Reader {
                 (number, cut, build_of(lake, wanted).await?.ok_or(ReportError::NotBuilt(wanted))?)
             }
         };
+        Self::of(lake, partitions, (number, cut), build).await
+    }
+
+    /// Opens the versions that are named, whatever documents say of them today.
+    ///
+    /// # Errors
+    /// When a version of a table cannot be opened.
+    pub async fn of(lake: &Lake, partitions: usize, cut: (Numbered, Cut), build: Build) -> Result<Self, ReportError> {
         let engine = Engine::new(partitions);
-        ledger::register_cut(&engine, lake, &cut).await?;
+        ledger::register_cut(&engine, lake, &cut.1).await?;
         ledger::register_build(&engine, lake, Some(&build)).await?;
-        Ok(Self { engine, cut: (number, cut), build, priced: Mutex::new(None) })
+        Ok(Self { engine, cut, build, priced: Mutex::new(None) })
     }
 
     /// The same tables in a session with another number of partitions; facts are priced there anew.
@@ -72,6 +80,16 @@ impl Reader {
     /// The number of the cut that is read.
     pub fn cut(&self) -> u64 {
         self.cut.0.0
+    }
+
+    /// The cut: versions of the observed and reference tables.
+    pub(crate) fn cut_tables(&self) -> &Cut {
+        &self.cut.1
+    }
+
+    /// The build: versions of the derived tables, the rules they were made with, and their days.
+    pub(crate) fn build(&self) -> &Build {
+        &self.build
     }
 
     /// The versions of the tables that are read, and the hash of the rules the ledger was made with.

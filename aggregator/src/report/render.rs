@@ -60,12 +60,12 @@ pub enum RenderError {
 }
 
 /// `value / 10^digits` with thousands separated by commas if `grouped`.
-pub(super) fn money(value: i128, digits: u32, grouped: bool) -> String {
+pub(crate) fn money(value: i128, digits: u32, grouped: bool) -> String {
     decimal(value, digits as usize, grouped)
 }
 
 /// Milliseconds as hours with `decimals`, rounded half away from zero, thousands separated.
-pub(super) fn hours(ms: i128, decimals: usize) -> String {
+pub(crate) fn hours(ms: i128, decimals: usize) -> String {
     decimal(scaled_hours(ms, decimals), decimals, true)
 }
 

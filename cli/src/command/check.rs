@@ -1,7 +1,7 @@
 //! `check`: every invariant that applies, a line each.
 
-use gpuledger_aggregator::check;
 use gpuledger_aggregator::report::Format;
+use gpuledger_aggregator::{check, close};
 
 use super::print;
 use crate::args::Check;
@@ -12,7 +12,11 @@ pub(super) async fn run(place: &Place, asked: &Check, format: Format) -> anyhow:
     let lake = place.lake()?;
     let zone = place.zone(asked.zone.as_deref())?.unwrap_or(chrono_tz::UTC);
     let reader = place.reader(&lake).await?;
-    let found = check::check(&reader, zone).await?;
+    let mut found = check::check(&reader, zone).await?;
+    if let Some(m2) = close::m2(&lake, place.partitions()).await? {
+        let after_m1 = found.iter().position(|f| f.id == "M1").map_or(found.len(), |at| at + 1);
+        found.insert(after_m1, m2);
+    }
     let text = match format {
         Format::Json => format!("{:#}\n", serde_json::json!(found)),
         _ => check::text(&found, reader.cut()),

@@ -9,6 +9,12 @@ use crate::outcome::{Outcome, usage};
 use crate::place::Place;
 
 pub(super) async fn run(place: &Place, asked: &Explain, format: Format) -> anyhow::Result<Outcome> {
+    if asked.allocation == "line" {
+        return super::close::explain(place, &asked.line, asked.zone.as_deref(), format).await;
+    }
+    if !asked.line.is_empty() {
+        return Err(usage("only one run is explained at a time"));
+    }
     let lake = place.lake()?;
     let zone = place.zone_needed(asked.zone.as_deref())?;
     let reader = place.reader(&lake).await?;

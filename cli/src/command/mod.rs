@@ -11,6 +11,8 @@ use crate::outcome::{Outcome, usage};
 use crate::place::Place;
 
 mod check;
+mod close;
+mod correct;
 mod demo;
 mod explain;
 mod findings;
@@ -67,6 +69,12 @@ async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<O
         Command::Report(r) => reports::run(place, r, format).await,
         Command::Findings(f) => findings::run(place, f, format).await,
         Command::Explain(e) => explain::run(place, &e, format).await,
+        Command::Close(c) => close::run(place, &c, format).await,
+        Command::Periods(p) => close::periods(place, &p, format).await,
+        Command::Verify(v) => close::verify(place, &v, format).await,
+        Command::Correct(c) => correct::run(place, &c, format).await,
+        Command::Statement(s) => close::statement(place, &s, format).await,
+        Command::Uncharged(u) => close::uncharged(place, &u, format).await,
         Command::Check(c) => check::run(place, &c, format).await,
         Command::Sql(s) => sql::run(place, &s, format).await,
         Command::CollectFor(asked) => live::collect(&asked),

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Context;
+use gpuledger_aggregator::close;
 use gpuledger_aggregator::explain::{Answer, ask_sql};
 use gpuledger_aggregator::report::Format;
 
@@ -14,6 +15,10 @@ use crate::place::Place;
 pub(super) async fn run(place: &Place, asked: &Sql, format: Format) -> anyhow::Result<Outcome> {
     let lake = place.lake()?;
     let reader = place.reader(&lake).await?;
+    // charges of all closed months are many: they are read where they are asked for
+    if asked.query.contains("closed_") {
+        close::closed_tables(&lake, &reader).await?;
+    }
     let answer = ask_sql(&reader, &asked.query).await.context("the query was refused or failed")?;
     print(&rendered(&answer, format)?)?;
     Ok(Outcome::Done)

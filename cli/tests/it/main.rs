@@ -17,6 +17,8 @@ mod case_definitions;
 mod case_money;
 mod case_slurm;
 mod case_time;
+mod close;
+mod close_proof;
 mod commands;
 mod demo;
 mod findings;

@@ -2,7 +2,7 @@
 //!
 //! Observed, derived and reference tables come from the schema crate, with text as Delta returns it (Utf8View). A step
 //! table has the columns that its statement gives when everything before it is empty. What Rust registers (`calendar`,
-//! `exact`, `target`) is written down here.
+//! `exact`, `target`, what a close reads) is written down here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,7 +13,7 @@ use datafusion::common::ScalarValue;
 use gpuledger_aggregator::engine::{Engine, Params, bigint, int, text};
 use gpuledger_aggregator::ledger::name_ids;
 use gpuledger_aggregator::statement::{self, Statement};
-use gpuledger_schema::table::{self, reference};
+use gpuledger_schema::table::{self, ChargeRow, Row, StatementLineRow, reference};
 
 /// Tables by name, the session they are registered in, and the statements that could not be run.
 pub(crate) struct Chain {
@@ -57,6 +57,16 @@ fn registered() -> Vec<(&'static str, SchemaRef)> {
         ),
         ("exact", schema(&[("measure", DataType::Utf8), ("line", DataType::Int64), ("amount", money.clone())])),
         ("target", schema(&[("measure", DataType::Utf8), ("minor_units", money)])),
+        ("known_close", schema(&[("period", DataType::Utf8), ("close_id", DataType::Utf8)])),
+        ("correction_id", schema(&[("line_key", DataType::Utf8), ("line_id", DataType::Int64)])),
+        // rows of closes as they are read, and of a computation as it is made
+        ("written_line", as_read(&StatementLineRow::TABLE.schema())),
+        ("written_charge", as_read(&ChargeRow::TABLE.schema())),
+        ("fresh_line", StatementLineRow::TABLE.schema()),
+        ("fresh_charge", ChargeRow::TABLE.schema()),
+        ("loose_charge", ChargeRow::TABLE.schema()),
+        ("bill_line", StatementLineRow::TABLE.schema()),
+        ("bill_charge", ChargeRow::TABLE.schema()),
     ]
 }
 
@@ -98,7 +108,7 @@ impl Chain {
             chain.add(name, schema)?;
         }
         // folders in the order in which they run; `read` may give `used` as well, and then the first one counts
-        let order = ["ledger/", "charge/", "read/", "waste/", "check/"];
+        let order = ["ledger/", "charge/", "read/", "waste/", "close/", "check/"];
         let mut waiting: Vec<Statement> = Vec::new();
         for folder in order {
             waiting.extend(statement::all().iter().filter(|s| s.name.starts_with(folder)));

@@ -1,27 +1,28 @@
 -- The price of each kind of use over time: the most specific row valid (team, then task type, pool, model, tier). Time that
--- nobody holds has no team and no task type, so only rows without them price it. No row: unpriced.
+-- nobody holds has no team and no task type, and reserved capacity has no task type, so only rows without them price it. No
+-- row: unpriced.
 -- grain: rate_key x interval. units: price_micros per GPU-hour, epoch ms
--- inputs: owned, rate
+-- inputs: use_kind, rate
 -- parameters: none
 -- output: rate_span
-WITH use_kind AS (
-    SELECT DISTINCT rate_key, team, task_type, pool, model, tier, holder = 0 AS nobody FROM owned
+WITH asked AS (
+    SELECT DISTINCT rate_key, team, task_type, pool, model, tier, nobody, reserved FROM use_kind
 ),
 matched AS (
     SELECT k.rate_key, r.rate_id, r.price_micros, r.currency, r.from_ms, coalesce(r.to_ms, 9000000000000000) AS to_ms,
         CASE WHEN r.team IS NULL THEN 0 ELSE 16 END + CASE WHEN r.task_type IS NULL THEN 0 ELSE 8 END
             + CASE WHEN r.pool IS NULL THEN 0 ELSE 4 END + CASE WHEN r.model IS NULL THEN 0 ELSE 2 END
             + CASE WHEN r.tier IS NULL THEN 0 ELSE 1 END AS specific
-    FROM use_kind k
+    FROM asked k
     JOIN rate r ON (r.team IS NULL OR (r.team = k.team AND NOT k.nobody))
-        AND (r.task_type IS NULL OR (r.task_type = k.task_type AND NOT k.nobody))
+        AND (r.task_type IS NULL OR (r.task_type = k.task_type AND NOT k.nobody AND NOT k.reserved))
         AND (r.pool IS NULL OR r.pool = k.pool)
         AND (r.model IS NULL OR r.model = k.model)
         AND (r.tier IS NULL OR r.tier = k.tier)
 ),
 edge AS (
-    SELECT rate_key, 0 AS at_ms FROM use_kind
-    UNION SELECT rate_key, 9000000000000000 FROM use_kind
+    SELECT rate_key, 0 AS at_ms FROM asked
+    UNION SELECT rate_key, 9000000000000000 FROM asked
     UNION SELECT rate_key, from_ms FROM matched
     UNION SELECT rate_key, to_ms FROM matched
 ),

@@ -1,0 +1,264 @@
+//! Corrections: what became known of closed periods since they were billed.
+//!
+//! A closed period is computed anew from all that is known now, and compared with what was billed for it, in its own close and in
+//! corrections since. What differs becomes lines of the period that is closed next. The rules are `sql/close/2*`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use gpuledger_schema::bill::{DRAFT, LineKind};
+use gpuledger_schema::id::id63;
+use gpuledger_schema::table::{ChargeRow, Row, StatementLineRow};
+
+use super::manifest::{Earlier, Manifest};
+use super::read::{closed_lines, period_of, register, register_charges, register_lines};
+use super::rows::{Columns, shaped};
+use super::show::hours;
+use super::{CloseError, draft, m2};
+use crate::bill::Period;
+use crate::engine::{Engine, Params, bigint, text};
+use crate::lake::Lake;
+use crate::report::{Reader, ReportError};
+
+/// What a closed period is corrected by.
+#[derive(Debug, Clone)]
+pub struct Correction {
+    /// The closed period.
+    pub period: String,
+    /// Lines of kind `correction` (and `rounding`), of the period that is closed next.
+    pub lines: Vec<StatementLineRow>,
+    /// Charges behind them, in key order; they name the day of use.
+    pub charges: Vec<RecordBatch>,
+}
+
+/// Corrections, and whether they make closed periods what they should be.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Corrections {
+    /// A correction for each closed period that needs one, in order of periods.
+    pub(super) each: Vec<Correction>,
+    /// Where closed amounts and corrections are not the fresh computation (M2): rows, none if all is well.
+    pub(super) violations: Vec<RecordBatch>,
+}
+
+/// Corrections of every closed period, by what `reader` knows, as lines of `into`.
+pub(super) async fn corrections(
+    lake: &Lake,
+    reader: &Reader,
+    closed: &[Manifest],
+    into: &Period,
+    close_id: &str,
+) -> Result<Corrections, CloseError> {
+    if closed.is_empty() {
+        return Ok(Corrections::default());
+    }
+    let work = reader.fork().await?;
+    let engine = work.engine();
+    let known: Vec<Earlier> = closed.iter().map(Manifest::earlier).collect();
+    register(engine, lake, &known).await?;
+    let billed = closed_lines(engine).await?;
+    let mut out = Corrections::default();
+    let (mut fresh, mut new) = (Vec::new(), Vec::new());
+    for manifest in closed {
+        let of = period_of(manifest)?;
+        if of.currency != into.currency {
+            let (was, now) = (of.currency.code().to_owned(), into.currency.code().to_owned());
+            return Err(CloseError::Currency { period: of.name, was, now });
+        }
+        let now = draft::anew(&work, &of, close_id).await?;
+        register_lines(engine, "fresh_line", &now.lines)?;
+        register_charges(engine, "fresh_charge", &now.charges)?;
+        fresh.extend(now.lines);
+        let correction = correction(engine, &of, into, close_id).await?;
+        if !correction.lines.is_empty() {
+            new.extend(correction.lines.iter().cloned());
+            out.each.push(correction);
+        }
+    }
+    register_lines(engine, "fresh_line", &fresh)?;
+    let all: Vec<StatementLineRow> = billed.into_iter().chain(new).collect();
+    register_lines(engine, "closed_line", &all)?;
+    out.violations = m2::violations(engine, &into.currency).await?;
+    Ok(out)
+}
+
+/// One period against what was billed for it; `fresh_line`, `fresh_charge` and `closed_line` are there.
+async fn correction(engine: &Engine, of: &Period, into: &Period, close_id: &str) -> Result<Correction, CloseError> {
+    let none = Params::new();
+    engine.step("close/20_keyed_line", &Params::from([("period", text(&of.name))])).await?;
+    let changed = engine.step("close/21_change", &none).await?;
+    let divisor = Params::from([("divisor", bigint(into.currency.divisor()))]);
+    let (_, rows) = engine.run("close/22_correction", &divisor).await?;
+    let mut out = Correction { period: of.name.clone(), lines: Vec::new(), charges: Vec::new() };
+    let mut causes = BTreeMap::new();
+    if changed > 0 {
+        engine.step("close/23_charge_change", &none).await?;
+        engine.step("close/24_cause", &none).await?;
+        causes = words(engine, "cause", "line_key", "cause").await?;
+    }
+    let mut ids = Vec::new();
+    for batch in &rows {
+        for (key, line) in lines(batch, of, into, close_id, &causes)? {
+            ids.extend(key.map(|k| (k, line.line_id)));
+            out.lines.push(line);
+        }
+    }
+    if !ids.is_empty() {
+        register_ids(engine, &ids)?;
+        let params = Params::from([("close_id", text(close_id)), ("period", text(&into.name))]);
+        out.charges = shaped(&ChargeRow::TABLE, &engine.run("close/25_correction_charge", &params).await?.1)?;
+    }
+    Ok(out)
+}
+
+/// Two columns of text of a step table.
+async fn words(engine: &Engine, table: &str, key: &str, word: &str) -> Result<BTreeMap<String, String>, CloseError> {
+    let fail = |e| ReportError::Group { table: table.to_owned(), source: Box::new(e) };
+    let rows = engine.context().table(table).await.map_err(fail)?.collect().await.map_err(fail)?;
+    let mut out = BTreeMap::new();
+    for b in &rows {
+        out.extend(Columns(b).word(key)?.into_iter().zip(Columns(b).word(word)?));
+    }
+    Ok(out)
+}
+
+fn register_ids(engine: &Engine, ids: &[(String, i64)]) -> Result<(), CloseError> {
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("line_key", DataType::Utf8, false),
+        Field::new("line_id", DataType::Int64, false),
+    ]));
+    let keys: StringArray = ids.iter().map(|(k, _)| Some(k.as_str())).collect();
+    let numbers: Int64Array = ids.iter().map(|(_, id)| Some(*id)).collect();
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(keys), Arc::new(numbers)])
+        .map_err(|e| ReportError::Shape(e.to_string()))?;
+    Ok(engine.register_rows("correction_id", schema, vec![batch])?)
+}
+
+/// Rows of `22_correction` as lines, each with its key.
+fn lines(
+    batch: &RecordBatch,
+    of: &Period,
+    into: &Period,
+    close_id: &str,
+    causes: &BTreeMap<String, String>,
+) -> Result<Vec<(Option<String>, StatementLineRow)>, CloseError> {
+    let c = Columns(batch);
+    let (keys, platform, team, cost_center) =
+        (c.text("line_key")?, c.flag("platform")?, c.word("team")?, c.text("cost_center")?);
+    let (pool, tier, model, task_type) = (c.text("pool")?, c.text("tier")?, c.text("model")?, c.text("task_type")?);
+    let (mode, discount, rate_id) = (c.text("mode")?, c.text("discount")?, c.long("rate_id")?);
+    let (list_price, price) = (c.long("list_price_micros")?, c.long("price_micros")?);
+    let (quantity, held, busy) = (c.number("quantity_ms")?, c.number("held_ms")?, c.number("busy_ms")?);
+    let (idle, unmeasured) = (c.number("held_idle_ms")?, c.number("held_unmeasured_ms")?);
+    let (covered, effective, energy) = (c.number("covered_ms")?, c.long("effective_ms")?, c.long("energy_mj")?);
+    let (exact, amount) = (c.exact("exact")?, c.number("amount_minor")?);
+    let (waste, list) = (c.long("waste_minor")?, c.long("list_minor")?);
+    let mut out = Vec::new();
+    for i in 0..batch.num_rows() {
+        let (kind, id_of, reason) = match &keys[i] {
+            Some(key) => {
+                let cause = causes.get(key).map_or("terms", String::as_str);
+                (LineKind::Correction, key.as_str(), sentence(of, cause, quantity[i]))
+            }
+            None => (LineKind::Rounding, "", format!("what rounding leaves of the corrections of {}", of.name)),
+        };
+        let line = StatementLineRow {
+            close_id: close_id.to_owned(),
+            period: into.name.clone(),
+            line_id: id63("line", &[kind.as_str(), &into.name, &of.name, id_of]),
+            kind: kind.as_str().to_owned(),
+            platform: platform[i],
+            team: team[i].clone(),
+            cost_center: cost_center[i].clone(),
+            pool: pool[i].clone(),
+            tier: tier[i].clone(),
+            model: model[i].clone(),
+            task_type: task_type[i].clone(),
+            mode: mode[i].clone(),
+            rate_id: rate_id[i],
+            list_price_micros: list_price[i],
+            price_micros: price[i],
+            discount: discount[i].clone(),
+            currency: into.currency.code().to_owned(),
+            quantity_ms: quantity[i],
+            held_ms: held[i],
+            busy_ms: busy[i],
+            held_idle_ms: idle[i],
+            held_unmeasured_ms: unmeasured[i],
+            covered_ms: covered[i],
+            effective_ms: effective[i],
+            energy_mj: energy[i],
+            exact: exact[i].ok_or_else(|| ReportError::Shape("exact".to_owned()))?,
+            amount_minor: amount[i],
+            waste_minor: waste[i].unwrap_or(0),
+            list_minor: list[i].unwrap_or(0),
+            corrects: Some(of.name.clone()),
+            reason: Some(reason),
+            approver: None,
+        };
+        out.push((keys[i].clone(), line));
+    }
+    Ok(out)
+}
+
+/// Why a line of a correction is there.
+fn sentence(of: &Period, cause: &str, quantity_ms: i64) -> String {
+    let sign = if quantity_ms < 0 { "-" } else { "+" };
+    let moved = format!("{sign}{} GPU-hours", hours(quantity_ms.abs()));
+    let why = match cause {
+        "usage" => "usage became known after the close",
+        "owner" => "another owner is known since the close",
+        "sharing" => "shared cost falls to others since the close",
+        "price" => "another price is known since the close",
+        _ => "pool, model, task type or terms are others since the close",
+    };
+    format!("{}: {why} ({moved})", of.name)
+}
+
+/// Corrections of closed periods as they would be if a period were closed now; of one closed period, or of all.
+///
+/// # Errors
+/// When figures cannot be computed, or the asked period is not closed.
+pub async fn preview(
+    lake: &Lake,
+    reader: &Reader,
+    into: &Period,
+    only: Option<&str>,
+) -> Result<Vec<Correction>, CloseError> {
+    let mut closed = Manifest::all(lake).await?;
+    if let Some(only) = only {
+        if !closed.iter().any(|m| m.period == only) {
+            return Err(CloseError::NotClosed(only.to_owned()));
+        }
+        // corrections of the period stand in later closes: all of them are known, one is computed
+        let known: Vec<Earlier> = closed.iter().map(Manifest::earlier).collect();
+        closed.retain(|m| m.period == only);
+        return Ok(corrections_of(lake, reader, &closed, &known, into).await?.into_iter().collect());
+    }
+    Ok(corrections(lake, reader, &closed, into, DRAFT).await?.each)
+}
+
+/// The correction of one closed period against all that was billed for it.
+async fn corrections_of(
+    lake: &Lake,
+    reader: &Reader,
+    one: &[Manifest],
+    known: &[Earlier],
+    into: &Period,
+) -> Result<Option<Correction>, CloseError> {
+    let Some(manifest) = one.first() else { return Ok(None) };
+    let work = reader.fork().await?;
+    register(work.engine(), lake, known).await?;
+    let of = period_of(manifest)?;
+    let now = draft::anew(&work, &of, DRAFT).await?;
+    register_lines(work.engine(), "fresh_line", &now.lines)?;
+    register_charges(work.engine(), "fresh_charge", &now.charges)?;
+    let found = correction(work.engine(), &of, into, DRAFT).await?;
+    Ok(Some(found).filter(|c| !c.lines.is_empty()))
+}
+
+/// What of corrections teams pay, minor units.
+pub(super) fn billed_minor(each: &[Correction]) -> i64 {
+    each.iter().flat_map(|c| &c.lines).filter(|l| !l.platform).map(|l| l.amount_minor).sum()
+}

@@ -1,0 +1,280 @@
+//! Months closed over seeded worlds whose data arrives late, doubled and shuffled: what was billed and corrected is what a lake that
+//! knew everything from the start would bill; a close that dies or loses a race counts nowhere.
+
+use std::collections::BTreeMap;
+
+use chrono_tz::Tz;
+use gpuledger_aggregator::bill;
+use gpuledger_aggregator::close::{self, CloseAsk, Closed, Manifest, Step, Waiver};
+use gpuledger_aggregator::report::{Currency, Reader};
+use gpuledger_collector::segment::Segment;
+use gpuledger_control::Control;
+use gpuledger_schema::table::StatementLineRow;
+use gpuledger_schema::unit::DAY_MS;
+use gpuledger_schema::window;
+
+use super::drive::{self, Site};
+use super::make::{self, World};
+use super::reference;
+use super::rng::Rng;
+
+/// Zones whose first of March is a midnight worth a look: far ahead, far behind, half and quarter hours.
+const ZONES: [&str; 5] = ["UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago", "Asia/Kolkata", "Asia/Kathmandu"];
+
+/// Exact money by period of use, and by who pays.
+type Money = BTreeMap<(String, bool, String, Option<String>), i128>;
+
+fn currency() -> Currency {
+    "CNY".parse().expect("a currency")
+}
+
+/// What is asked for a close, some days after its period.
+fn ask(month: &str, zone: Tz, nonce: u64) -> CloseAsk {
+    let period = close::period(month, zone, &currency()).expect("a month");
+    CloseAsk {
+        now_ms: period.window.to_ms + 10 * DAY_MS,
+        period,
+        grace_ms: 3 * DAY_MS,
+        nonce,
+        issuer: "tests".to_owned(),
+        closed_by: "tests".to_owned(),
+        program: "tests".to_owned(),
+        audit_head: None,
+        waivers: Vec::new(),
+        answers: Vec::new(),
+    }
+}
+
+async fn reader(site: &Site, partitions: usize) -> Reader {
+    Reader::open(&site.lake, partitions, None).await.unwrap_or_else(|e| panic!("{e:?}"))
+}
+
+/// The same with everything waived that can be; nothing else may be on the list.
+async fn waived(site: &Site, reader: &Reader, mut ask: CloseAsk) -> CloseAsk {
+    let found = close::propose(&site.lake, reader, &ask).await.unwrap_or_else(|e| panic!("{e:?}"));
+    for item in &found.items {
+        assert!(item.waivable, "{item:#?}");
+        let (reason, approver) = ("a test".to_owned(), "tests".to_owned());
+        ask.waivers.push(Waiver { item: item.id.clone(), reason, approver, at_ms: ask.now_ms });
+    }
+    ask
+}
+
+async fn closed(site: &Site, partitions: usize, ask: CloseAsk) -> Manifest {
+    site.build(partitions).await;
+    let reader = reader(site, partitions).await;
+    let ask = waived(site, &reader, ask).await;
+    match close::close(&site.lake, &reader, &ask, &mut |_| {}).await {
+        Ok(Closed::Done(manifest)) => *manifest,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn add(money: &mut Money, lines: &[StatementLineRow]) {
+    for l in lines {
+        let of = l.corrects.clone().unwrap_or_else(|| l.period.clone());
+        *money.entry((of, l.platform, l.team.clone(), l.cost_center.clone())).or_default() += l.exact;
+    }
+    money.retain(|_, exact| *exact != 0);
+}
+
+/// What every closed month was billed and corrected by.
+async fn billed(site: &Site, zone: Tz, months: &[&str]) -> (Money, BTreeMap<String, i64>) {
+    let reader = reader(site, 2).await;
+    let (mut money, mut minor) = (Money::new(), BTreeMap::new());
+    for month in months {
+        let of = close::period(month, zone, &currency()).expect("a month");
+        let bill = close::bill(&site.lake, &reader, &of, "tests").await.unwrap_or_else(|e| panic!("{e:?}")).bill;
+        add(&mut money, &bill.lines);
+        for l in bill.lines {
+            *minor.entry(l.corrects.unwrap_or(l.period)).or_default() += l.amount_minor;
+        }
+    }
+    minor.retain(|_, units| *units != 0);
+    (money, minor)
+}
+
+/// What a lake that knew everything would bill, exactly, and rounded as a whole.
+async fn fresh(site: &Site, zone: Tz, months: &[&str]) -> (Money, BTreeMap<String, i64>) {
+    let reader = reader(site, 2).await;
+    let (mut money, mut minor) = (Money::new(), BTreeMap::new());
+    for month in months {
+        let of = close::period(month, zone, &currency()).expect("a month");
+        let lines = bill::exact(&reader, &of, "fresh").await.unwrap_or_else(|e| panic!("{e:?}")).lines;
+        add(&mut money, &lines);
+        let whole: i128 = lines.iter().map(|l| l.exact).sum();
+        let cent: i128 = 36_000_000_000;
+        minor.insert(of.name, i64::try_from((2 * whole + cent).div_euclid(2 * cent)).expect("an amount"));
+    }
+    minor.retain(|_, units| *units != 0);
+    (money, minor)
+}
+
+fn lake(control: &mut Option<Control>, seed: u64, at: i64, worlds: &[World]) -> Site {
+    let site = Site::new();
+    *control = Some(reference::control(site.folder.path(), &mut Rng::new(seed), at, worlds));
+    site
+}
+
+async fn compare(seed: u64, zone: Tz) {
+    let at = window::instant("2026-03-01", zone).expect("a date");
+    let worlds: Vec<World> = [seed, seed + 1].map(|s| make::world(s, at)).into();
+    let mut rng = Rng::new(seed);
+    let mut pieces: Vec<Segment> =
+        worlds.iter().flat_map(|w| drive::segments(&w.facts, &w.cluster, &mut rng, 9)).collect();
+    rng.shuffle(&mut pieces);
+    let third = pieces.len() / 3;
+
+    let mut control = None;
+    let site = lake(&mut control, seed, at, &worlds);
+    site.publish(control.as_ref().expect("made")).await;
+    site.take_in(&pieces[..2 * third]).await;
+    closed(&site, 2, ask("2026-02", zone, 1)).await;
+    // late, and some of it a second time
+    site.take_in(&pieces[third..2 * third + third / 2]).await;
+    closed(&site, 1, ask("2026-03", zone, 2)).await;
+    rng.shuffle(&mut pieces);
+    site.take_in(&pieces).await;
+    site.take_in(&drive::plain(&worlds)).await;
+    let last = closed(&site, 2, ask("2026-04", zone, 3)).await;
+
+    let whole = lake(&mut control, seed, at, &worlds);
+    whole.publish(control.as_ref().expect("made")).await;
+    whole.take_in(&drive::plain(&worlds)).await;
+    whole.build(2).await;
+    let months = ["2026-02", "2026-03", "2026-04"];
+    let (got, got_minor) = billed(&site, zone, &months).await;
+    let (wanted, wanted_minor) = fresh(&whole, zone, &months).await;
+    assert!(wanted.len() > 3, "seed {seed}: nothing to bill proves nothing: {wanted:?}");
+    assert_eq!(got, wanted, "seed {seed} {zone}: closed and corrected is what is known (M2)");
+    assert_eq!(got_minor, wanted_minor, "seed {seed} {zone}: to the minor unit");
+    assert!(!last.corrects.is_empty(), "seed {seed}: nothing came late");
+    let m2 = close::m2(&site.lake, 2).await.expect("checked").expect("something is closed");
+    assert!(!m2.violated, "{m2:?}");
+    for month in months {
+        let found = close::verify(&site.lake, 2, month).await.unwrap_or_else(|e| panic!("{e:?}"));
+        assert_eq!(found.differs, Vec::<String>::new(), "seed {seed} {month}: {found:#?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn worlds_m2_closed_and_corrected_is_what_is_known_in_the_end() {
+    let asked = std::env::var("GPULEDGER_WORLDS").ok().and_then(|n| n.parse::<u64>().ok());
+    for n in 0..asked.unwrap_or(2) {
+        let zone = window::zone(ZONES[n as usize % ZONES.len()]).expect("a zone");
+        compare(700 + 2 * n, zone).await;
+    }
+}
+
+/// A lake with one world, its ledger built.
+async fn one(seed: u64) -> Site {
+    let at = window::instant("2026-03-01", chrono_tz::UTC).expect("a date");
+    let worlds = [make::world(seed, at)];
+    let mut control = None;
+    let site = lake(&mut control, seed, at, &worlds);
+    site.publish(control.as_ref().expect("made")).await;
+    site.take_in(&drive::plain(&worlds)).await;
+    site.build(2).await;
+    site
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn worlds_m3_a_month_closed_with_one_and_sixteen_partitions_has_one_hash() {
+    let (a, b) = (one(740).await, one(740).await);
+    let one = closed(&a, 1, ask("2026-03", chrono_tz::UTC, 1)).await;
+    let sixteen = closed(&b, 16, ask("2026-03", chrono_tz::UTC, 2)).await;
+    assert!(one.charges > 0 && one.close_id != sixteen.close_id);
+    assert_eq!(one.output_sha256, sixteen.output_sha256);
+}
+
+/// Rows of the written tables: of every close that wrote any.
+async fn written(site: &Site) -> BTreeMap<String, usize> {
+    let reader = reader(site, 1).await;
+    close::closed_tables(&site.lake, &reader).await.expect("registered");
+    let rows = drive::rows(reader.engine(), "SELECT close_id, count(*) FROM written_line GROUP BY close_id").await;
+    rows.into_iter().map(|r| (r[0].clone().expect("an id"), r[1].as_ref().expect("n").parse().expect("n"))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn worlds_a_close_that_dies_after_any_step_leaves_no_half_close() {
+    let site = one(742).await;
+    let mut nonce = 0;
+    for step in [Step::Computed, Step::Charges, Step::Lines, Step::Files, Step::Closed] {
+        nonce += 1;
+        let reader = reader(&site, 2).await;
+        let ask = waived(&site, &reader, ask("2026-03", chrono_tz::UTC, nonce)).await;
+        let lake = site.lake.clone();
+        let died = tokio::spawn(async move {
+            let mut stop = |at| assert_ne!(at, step, "it dies here");
+            close::close(&lake, &reader, &ask, &mut stop).await
+        });
+        assert!(died.await.is_err_and(|e| e.is_panic()), "{step:?}");
+        let there = Manifest::find(&site.lake, "2026-03").await.expect("readable");
+        assert_eq!(there.is_some(), step == Step::Closed, "{step:?}");
+    }
+    // it died after its document was there: it is closed, and closing again finds that
+    let done = Manifest::find(&site.lake, "2026-03").await.expect("readable").expect("closed");
+    let reader = reader(&site, 2).await;
+    let again = close::close(&site.lake, &reader, &ask("2026-03", chrono_tz::UTC, 9), &mut |_| {}).await;
+    assert!(matches!(&again, Ok(Closed::Before(m)) if m.close_id == done.close_id), "{again:?}");
+    let rows = written(&site).await;
+    assert_eq!(rows.len(), 3, "those that died after their lines, and the one that counts: {rows:?}");
+    let of = ask("2026-03", chrono_tz::UTC, 9).period;
+    let bill = close::bill(&site.lake, &reader, &of, "tests").await.expect("a bill");
+    assert_eq!((bill.bill.lines.len() as u64, rows[&done.close_id] as u64), (done.lines, done.lines));
+    // what died is taken out, what counts stays and is proved
+    assert_eq!(close::sweep(&site.lake).await.expect("swept").len(), 3, "one died before its lines");
+    assert_eq!(written(&site).await.keys().cloned().collect::<Vec<_>>(), [done.close_id.clone()]);
+    let found = close::verify(&site.lake, 2, "2026-03").await.expect("verified");
+    assert_eq!(found.differs, Vec::<String>::new(), "{found:#?}");
+}
+
+/// In a bucket no lock keeps two apart: the document does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn worlds_c45_of_two_closes_at_once_one_counts_and_the_other_says_so() {
+    let site = one(744).await;
+    let mut both = Vec::new();
+    for nonce in [1, 2] {
+        let reader = reader(&site, 1).await;
+        let ask = waived(&site, &reader, ask("2026-03", chrono_tz::UTC, nonce)).await;
+        let lake = site.lake.clone();
+        both.push(tokio::spawn(async move { close::close(&lake, &reader, &ask, &mut |_| {}).await }));
+    }
+    let mut ended = Vec::new();
+    for one in both {
+        ended.push(one.await.expect("no panic").unwrap_or_else(|e| panic!("{e:?}")));
+    }
+    let won: Vec<_> = ended.iter().filter_map(|e| if let Closed::Done(m) = e { Some(m) } else { None }).collect();
+    let other = ended.iter().filter_map(|e| if let Closed::Lost(m) | Closed::Before(m) = e { Some(m) } else { None });
+    assert_eq!(won.len(), 1, "{ended:?}");
+    assert!(other.clone().count() == 1 && other.into_iter().all(|m| m.close_id == won[0].close_id));
+    let reader = reader(&site, 1).await;
+    let of = ask("2026-03", chrono_tz::UTC, 9).period;
+    let bill = close::bill(&site.lake, &reader, &of, "tests").await.expect("a bill").bill;
+    assert_eq!(bill.lines.len() as u64, won[0].lines);
+    assert!(bill.lines.iter().all(|l| l.close_id == won[0].close_id));
+}
+
+/// Minutes are kept for a while, cells for ever: without minutes a close is derived again from its cells, and says so.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn worlds_without_minutes_a_close_is_proved_from_its_cells() {
+    let site = one(746).await;
+    let done = closed(&site, 2, ask("2026-03", chrono_tz::UTC, 1)).await;
+    let tables = site.folder.path().join("lake/tables");
+    assert!(done.files.iter().any(|f| f.table == "device_minute"), "{:?}", done.files);
+    for table in ["device_minute", "process_minute"] {
+        for day in std::fs::read_dir(tables.join(table)).expect("a folder").map(|d| d.expect("an entry").path()) {
+            if day.file_name().is_some_and(|n| n.to_string_lossy().starts_with("day=")) {
+                std::fs::remove_dir_all(day).expect("removed");
+            }
+        }
+    }
+    let found = close::verify(&site.lake, 2, "2026-03").await.expect("verified");
+    assert_eq!(found.differs, Vec::<String>::new());
+    assert!(found.holds.iter().any(|h| h.contains("derived again from cells")), "{found:#?}");
+    // a cell that is gone is no matter of retention
+    let cell = done.files.iter().find(|f| f.table == "usage").expect("cells");
+    std::fs::remove_file(site.folder.path().join("lake").join(&cell.path)).expect("removed");
+    let found = close::verify(&site.lake, 2, "2026-03").await.expect("verified");
+    assert!(found.differs.iter().any(|d| d.contains(&cell.path)), "{found:#?}");
+}
