@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::engine::{Params, bigint};
 use crate::ledger;
-use crate::report::{Ask, Reader, ReportError, prepare};
+use crate::report::{Ask, Currency, Reader, ReportError, facts};
 
 /// Rows of a finding that are shown.
 const ROWS_SHOWN: usize = 5;
@@ -44,8 +44,8 @@ pub async fn check(reader: &Reader, zone: Tz) -> Result<Vec<Finding>, ReportErro
     ledger::whole_history(engine).await?;
     let window = everything(reader).await?;
     if let Some(window) = window {
-        let ask = Ask { window, zone, by: Vec::new(), step: None, currency: "XXX".parse().map_err(shape)? };
-        prepare(reader, &ask).await?;
+        let ask = Ask { window, zone, by: Vec::new(), step: None, currency: Currency::none() };
+        facts(reader, &ask).await?;
         engine.step("check/M1_lines", &none).await?;
         engine.step("charge/90_round", &Params::from([("divisor", bigint(CENT))])).await?;
     }
@@ -127,14 +127,14 @@ impl Finding {
 
 /// The charges with as many partitions as are named, in order.
 async fn charges(reader: Reader, ask: Ask) -> Result<RecordBatch, ReportError> {
-    prepare(&reader, &ask).await?;
+    facts(&reader, &ask).await?;
     let (schema, rows) = reader.engine().run("check/M3", &Params::new()).await?;
     concat_batches(&schema, &rows).map_err(shape)
 }
 
 /// The same charges with 1 and with 16 partitions, row for row. A session that has one of these numbers has its charges.
 async fn partitions_agree(reader: &Reader, window: Window, zone: Tz) -> Result<Finding, ReportError> {
-    let ask = Ask { window, zone, by: Vec::new(), step: None, currency: "XXX".parse().map_err(shape)? };
+    let ask = Ask { window, zone, by: Vec::new(), step: None, currency: Currency::none() };
     let mut both = Vec::new();
     for partitions in PARTITIONS {
         let priced = reader.engine().partitions() == partitions;

@@ -3,6 +3,7 @@
 //! Knows no NVML and no HTTP, and does no business arithmetic in Rust: the rules are in `sql/`. The named
 //! exceptions are ids of places (hashes), the calendar (`schema::window`) and the conversion of shares to units.
 
+pub mod audit;
 pub mod bill;
 pub mod check;
 pub mod close;

@@ -3,12 +3,16 @@
 use datafusion::arrow::record_batch::RecordBatch;
 use gpuledger_control::{Control, ControlError, ReferenceRow, ReferenceTable};
 use gpuledger_schema::path;
+use gpuledger_schema::table::money::{
+    BudgetRow, CostCenterRow, CostPoolRow, DiscountRow, EnergyPriceRow, ManualLineRow, TermsRow,
+};
 use gpuledger_schema::table::reference::{
     FindingNoteRow, InventoryRow, OwnerRow, PoolRow, QuotaRow, RateRow, SpecRow, TaskTypeRuleRow, TaskWeightRow,
     ThresholdRow, TierRow,
 };
 use gpuledger_schema::table::{self, Row, batch};
 
+use crate::audit::{AuditError, keep_head};
 use crate::engine::{Engine, EngineError};
 use crate::ingest::next_number;
 use crate::lake::{Cut, Lake, LakeError};
@@ -22,6 +26,9 @@ pub enum ReferenceError {
     /// The lake failed.
     #[error(transparent)]
     Lake(#[from] LakeError),
+    /// The head of the audit log could not be kept.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
     /// The schema has no such table.
     #[error("the schema has no table `{0}`")]
     Unknown(&'static str),
@@ -60,10 +67,17 @@ fn rows_of(control: &Control, table: ReferenceTable) -> Result<Vec<RecordBatch>,
         ReferenceTable::Thresholds => rows::<ThresholdRow>(control),
         ReferenceTable::Specs => rows::<SpecRow>(control),
         ReferenceTable::FindingNotes => rows::<FindingNoteRow>(control),
+        ReferenceTable::Terms => rows::<TermsRow>(control),
+        ReferenceTable::Discounts => rows::<DiscountRow>(control),
+        ReferenceTable::CostPools => rows::<CostPoolRow>(control),
+        ReferenceTable::EnergyPrices => rows::<EnergyPriceRow>(control),
+        ReferenceTable::Budgets => rows::<BudgetRow>(control),
+        ReferenceTable::CostCenters => rows::<CostCenterRow>(control),
+        ReferenceTable::ManualLines => rows::<ManualLineRow>(control),
     }
 }
 
-/// Publishes the rows of a table as a new version of the lake, with a cut that names it.
+/// Publishes the rows of a table as a new version of the lake, with a cut that names it, and keeps the head of the audit log.
 pub async fn publish(lake: &Lake, control: &Control, which: ReferenceTable) -> Result<(), ReferenceError> {
     let spec = table::find(which.table()).ok_or(ReferenceError::Unknown(which.table()))?;
     let version = lake.replace_all(&spec, rows_of(control, which)?).await?;
@@ -71,6 +85,7 @@ pub async fn publish(lake: &Lake, control: &Control, which: ReferenceTable) -> R
     cut.tables.insert(spec.name.to_owned(), version);
     cut.touched_days.clear();
     cut.touched_from = changes_usage(which).then_some(i32::MIN);
+    keep_head(lake, control).await?;
     let number = next_number(lake).await?;
     lake.create_document(&format!("{}/{}", path::CUTS, number.file_name()), &cut).await?;
     Ok(())

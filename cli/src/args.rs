@@ -7,11 +7,13 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 mod close;
 mod export;
 mod keep;
+mod money;
 mod report;
 
 pub(crate) use close::{Close, Correct, LineAnswer, Periods, Statement, StatementAnswer, Uncharged, Verify};
 pub(crate) use export::Export;
 pub(crate) use keep::{Backup, Maintain, Restore};
+pub(crate) use money::{Audit, AuditVerify, Forced, ManualLine, ManualLines, Reference, Withdraw};
 pub(crate) use report::{Asked, Assets, Census, FindingsAsked, Health, Job, Report};
 
 const EXAMPLES: &str = "Examples:
@@ -74,8 +76,11 @@ pub(crate) enum Command {
     /// Weights of the composite utilization
     #[command(subcommand, after_help = "Example:\n  gpuledger weights import weights.csv --zone UTC")]
     Weights(Reference),
-    /// Prices
-    #[command(subcommand, after_help = "Example:\n  gpuledger rates import rates.csv --zone Europe/Berlin")]
+    /// Prices, and what GPUs would cost
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  gpuledger rates import rates.csv --zone Europe/Berlin\n  gpuledger rates end model=\"NVIDIA H200\" --at 2026-11-01 --zone Europe/Berlin"
+    )]
     Rates(Reference),
     /// Who pays
     #[command(subcommand, after_help = "Example:\n  gpuledger owners import owners.csv --zone UTC")]
@@ -92,6 +97,35 @@ pub(crate) enum Command {
     /// What people say of findings, as a table (`findings` writes it one by one)
     #[command(subcommand, after_help = "Example:\n  gpuledger finding-notes import notes.csv --zone UTC")]
     FindingNotes(Reference),
+    /// How pools are billed, and who bears what nobody used
+    #[command(subcommand, after_help = "Example:\n  gpuledger terms import terms.csv --zone UTC")]
+    Terms(Reference),
+    /// Multipliers on prices: off-peak, borrowed, preemptible, agreed
+    #[command(subcommand, after_help = "Example:\n  gpuledger discounts import discounts.csv --zone UTC")]
+    Discounts(Reference),
+    /// What pools really cost
+    #[command(subcommand, after_help = "Example:\n  gpuledger cost-pools import cost-pools.csv --zone UTC")]
+    CostPools(Reference),
+    /// What energy costs
+    #[command(subcommand, after_help = "Example:\n  gpuledger energy-prices import energy-prices.csv --zone UTC")]
+    EnergyPrices(Reference),
+    /// What teams may spend
+    #[command(subcommand, after_help = "Example:\n  gpuledger budgets import budgets.csv --zone UTC")]
+    Budgets(Reference),
+    /// The tree of cost centres
+    #[command(subcommand, after_help = "Example:\n  gpuledger cost-centers import cost-centers.csv --zone UTC")]
+    CostCenters(Reference),
+    /// Credits and adjustments booked by hand
+    #[command(
+        subcommand,
+        after_help = "Example:\n  gpuledger manual-lines add --period 2026-10 --team vision --kind credit --amount -1250.00 --reason \"outage\" --approver grace"
+    )]
+    ManualLines(ManualLines),
+    /// Who changed what, when, from what to what, and why
+    #[command(
+        after_help = "Examples:\n  gpuledger audit --table rate --from 2026-10-01 --zone UTC\n  gpuledger audit verify"
+    )]
+    Audit(Audit),
     /// Accounting, usage, charge, gaps, findings and samples
     #[command(subcommand)]
     Report(Report),
@@ -261,24 +295,6 @@ pub(crate) struct Files {
     /// Files; `-` is standard input, `.gz` is unpacked
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Reference {
-    /// Add the rows of a CSV file (all or nothing)
-    Import {
-        /// Zone in which dates start [default: billing_zone of the configuration]
-        #[arg(long)]
-        zone: Option<String>,
-        /// CSV file; `-` is standard input
-        file: String,
-    },
-    /// Show the rows, in the columns that import reads
-    List {
-        /// Zone in which instants are shown [default: billing_zone of the configuration, else UTC]
-        #[arg(long)]
-        zone: Option<String>,
-    },
 }
 
 #[derive(Debug, Subcommand)]

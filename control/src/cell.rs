@@ -67,6 +67,11 @@ impl Record {
         self.0[last] = Cell::Int(end_ms);
     }
 
+    pub(crate) fn start_at(&mut self, start_ms: i64) {
+        let from = self.0.len() - 2;
+        self.0[from] = Cell::Int(start_ms);
+    }
+
     /// Whether the two intervals share an instant.
     pub(crate) fn intersects(&self, other: &Self) -> bool {
         let before_end = |t: i64, end: Option<i64>| end.is_none_or(|end| t < end);

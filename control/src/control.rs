@@ -1,11 +1,13 @@
-//! The control file: one SQLite file with the reference tables, their versions and the log of their edits.
+//! The control file: one SQLite file with the reference tables and their versions, the state of periods, and the audit log.
 
 use std::path::{Path, PathBuf};
 
 use chrono_tz::Tz;
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::audit::{AuditQuery, Entry};
 use crate::cell::Record;
+use crate::end;
 use crate::error::ControlError;
 use crate::import::{self, ImportOptions, ImportReport};
 use crate::list::Listing;
@@ -21,7 +23,7 @@ pub struct Control {
     path: PathBuf,
 }
 
-/// A row of the edit log.
+/// An edit of a reference table: an entry of the audit log, in short.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     /// When.
@@ -34,8 +36,8 @@ pub struct Edit {
     pub version: i64,
     /// The row before, as JSON; absent for an added row.
     pub before: Option<String>,
-    /// The row after, as JSON.
-    pub after: String,
+    /// The row after, as JSON; absent for a row that holds no more.
+    pub after: Option<String>,
 }
 
 impl Control {
@@ -54,6 +56,9 @@ impl Control {
     /// A row that is there already is unchanged, so importing a file again changes nothing. A row that starts later
     /// than an open row of the same selector ends that row; a row that repeats an open row but has an end ends it
     /// there. Any other overlap is refused, also between two rows of the file.
+    ///
+    /// A row that changes what a closed period was billed by is refused too. With `force`, a reason and an approver both
+    /// are done: rows that were there are ended, split or superseded to make room, and the audit log says so.
     pub fn import(
         &mut self,
         table: ReferenceTable,
@@ -88,28 +93,47 @@ impl Control {
         Ok(Listing::of(spec, &records, zone))
     }
 
-    /// Every edit of a table, oldest first.
-    pub fn edits(&self, table: ReferenceTable) -> Result<Vec<Edit>, ControlError> {
-        let read = || -> rusqlite::Result<Vec<Edit>> {
-            let mut statement = self.connection.prepare(
-                "SELECT at_ms, actor, file, version, before, after FROM edit WHERE table_name = ?1 ORDER BY edit_id",
-            )?;
-            let edits = statement.query_map([table.table()], |row| {
-                Ok(Edit {
-                    at_ms: row.get("at_ms")?,
-                    actor: row.get("actor")?,
-                    file: row.get("file")?,
-                    version: row.get("version")?,
-                    before: row.get("before")?,
-                    after: row.get("after")?,
-                })
-            })?;
-            edits.collect()
-        };
-        read().map_err(|e| self.error("read the edit log from", e))
+    /// Ends the open rows of a selector at an instant, for instance a rate that is no longer offered.
+    ///
+    /// `selector` names columns of the table's CSV and their values; columns of the selector that it leaves out are empty in
+    /// the rows that are meant.
+    ///
+    /// # Errors
+    /// [`ControlError::Refused`] where a name or value is no good, no such row is open, or the end touches a closed period
+    /// without force; SQLite fails.
+    pub fn end(
+        &mut self,
+        table: ReferenceTable,
+        selector: &[(String, String)],
+        at_ms: i64,
+        options: ImportOptions,
+    ) -> Result<ImportReport, ControlError> {
+        end::end(&mut self.connection, &self.path, table, selector, at_ms, &options)
     }
 
-    fn error(&self, doing: &'static str, source: rusqlite::Error) -> ControlError {
+    /// Every edit of a table, oldest first.
+    pub fn edits(&self, table: ReferenceTable) -> Result<Vec<Edit>, ControlError> {
+        let query = AuditQuery { table: Some(table.table().to_owned()), ..AuditQuery::default() };
+        let edit = |e: Entry| Edit {
+            at_ms: e.at_ms,
+            actor: e.actor,
+            file: e.source.unwrap_or_default(),
+            version: e.version.unwrap_or(0),
+            before: e.before,
+            after: e.after,
+        };
+        Ok(self.audit(&query)?.into_iter().map(edit).collect())
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    pub(crate) fn connection_mut(&mut self) -> (&mut Connection, &Path) {
+        (&mut self.connection, &self.path)
+    }
+
+    pub(crate) fn error(&self, doing: &'static str, source: rusqlite::Error) -> ControlError {
         ControlError::sql(&self.path, doing, source)
     }
 }

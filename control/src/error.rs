@@ -129,6 +129,24 @@ pub enum ControlError {
         /// SQLite's words.
         source: rusqlite::Error,
     },
+    /// The period is closed, and closed is final.
+    #[error(
+        "{period} is closed: nothing of it can be {doing} any more; what is known later is corrected in the next open period"
+    )]
+    PeriodClosed {
+        /// The period.
+        period: String,
+        /// What was asked for.
+        doing: &'static str,
+    },
+    /// What was to be written makes no sense; nothing was changed.
+    #[error("nothing was written to {table}: {reason}")]
+    Not {
+        /// The table.
+        table: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
     /// The imported file has problems; nothing was changed.
     #[error("nothing of {file} was imported into {table}, it has {}", listed(problems))]
     Refused {

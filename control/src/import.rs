@@ -3,15 +3,17 @@
 use std::path::Path;
 
 use chrono_tz::Tz;
-use rusqlite::{Connection, Transaction, TransactionBehavior, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params, params_from_iter};
 
+use crate::audit::{Action, Happened, Log, Who};
 use crate::cell::{Cell, Record};
 use crate::control::{select_records, version_of};
 use crate::csv_file::{self, RawRow};
 use crate::error::{ControlError, Problems};
 use crate::host_list;
 use crate::kind::{Context, Kind};
-use crate::plan::{Ended, Origin, Placed, Plan, plan};
+use crate::plan::{Around, Ended, Origin, Placed, Plan, plan};
+use crate::settled;
 use crate::table::{Fields, ReferenceTable, Spec};
 
 /// Most rows that one file may stand for, host lists expanded.
@@ -20,16 +22,34 @@ const ROWS_MAX: usize = 500_000;
 const DOING: &str = "import into";
 
 /// What the caller knows and the file does not say.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ImportOptions {
     /// Zone in which dates start at midnight; without it dates are refused, instants with an offset are not.
     pub zone: Option<Tz>,
-    /// Currency of rates that do not name one.
+    /// Currency of rows that do not name one; without it, the one that the ledger has already.
     pub currency: Option<String>,
-    /// The time of the import, for the edit log.
+    /// The time of the import, epoch ms, for the audit log.
     pub now_ms: i64,
-    /// Who imports, for the edit log.
+    /// Who imports, for the audit log.
     pub actor: String,
+    /// Whether rows that are there make room for those of the file, and closed periods may be touched. Needs a reason and an
+    /// approver.
+    pub force: bool,
+    /// Why, for the audit log.
+    pub reason: Option<String>,
+    /// Who approved it, for the audit log.
+    pub approver: Option<String>,
+}
+
+impl ImportOptions {
+    fn who(&self) -> Who {
+        Who {
+            actor: self.actor.clone(),
+            at_ms: self.now_ms,
+            reason: self.reason.clone(),
+            approver: self.approver.clone(),
+        }
+    }
 }
 
 /// What an import did.
@@ -41,10 +61,23 @@ pub struct ImportReport {
     pub added: usize,
     /// Rows that were there already.
     pub unchanged: usize,
-    /// Rows that were there, were open, and now end: each in words, with its new end.
+    /// Rows that were there and now end, or end earlier: each in words, with its new end.
     pub ended: Vec<String>,
-    /// The table's version now. It went up by one if anything was added or ended.
+    /// Rows that were there and hold no more, because forced rows stand for all of their time: each in words.
+    pub superseded: Vec<String>,
+    /// What forced rows left over of rows that were there, as rows of their own: each in words.
+    pub split: Vec<String>,
+    /// Closed periods whose figures the change touches: what differs there becomes corrections.
+    pub corrects: Vec<String>,
+    /// The table's version now. It went up by one if anything changed.
     pub version: i64,
+}
+
+impl ImportReport {
+    /// Whether anything changed.
+    pub fn changed(&self) -> bool {
+        self.added > 0 || !(self.ended.is_empty() && self.superseded.is_empty() && self.split.is_empty())
+    }
 }
 
 pub(crate) fn import(
@@ -56,25 +89,75 @@ pub(crate) fn import(
     options: &ImportOptions,
 ) -> Result<ImportReport, ControlError> {
     let spec = table.spec();
-    let zone = options.zone.unwrap_or(Tz::UTC);
     let mut problems = Problems::of(file_name);
     let raw = csv_file::read(spec, bytes, &mut problems);
     let rows = raw.len();
-    let context = Context { zone: options.zone, currency: options.currency.as_deref() };
-    let file = records(spec, raw, context, &mut problems);
 
     let sql = |source| ControlError::sql(path, DOING, source);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+    let ledger_currency = ledger_currency(&transaction, spec).map_err(sql)?;
+    let currency = options.currency.as_deref().or(ledger_currency.as_ref().map(|(_, code)| code.as_str()));
+    let file = records(spec, raw, Context { zone: options.zone, currency }, &mut problems);
     let stored = stored_rows(&transaction, spec).map_err(sql)?;
-    let plan = plan(spec, stored, file, zone, &mut problems);
+    let around = Around {
+        zone: options.zone.unwrap_or(Tz::UTC),
+        ledger_currency: ledger_currency.filter(|(of, _)| *of != spec.table.name),
+        force: options.force,
+    };
+    let plan = plan(spec, stored, file, around, &mut problems);
+    let report = carry_out(&transaction, table, file_name, options, &plan, problems, path)?;
+    transaction.commit().map_err(sql)?;
+    Ok(ImportReport { rows, ..report })
+}
+
+/// Does what was planned, if nothing is wrong with it and with the time that it changes.
+pub(crate) fn carry_out(
+    transaction: &Transaction<'_>,
+    table: ReferenceTable,
+    file_name: &str,
+    options: &ImportOptions,
+    plan: &Plan,
+    mut problems: Problems<'_>,
+    path: &Path,
+) -> Result<ImportReport, ControlError> {
+    let spec = table.spec();
+    let zone = options.zone.unwrap_or(Tz::UTC);
+    let sql = |source| ControlError::sql(path, DOING, source);
+    let corrects = settled::touched(transaction, table, plan, options, &mut problems).map_err(sql)?;
     if !problems.is_empty() {
         let problems = problems.into_sorted();
         return Err(ControlError::Refused { table: spec.table.name, file: file_name.to_owned(), problems });
     }
-    let version = apply(&transaction, spec, &plan, file_name, options).map_err(sql)?;
-    transaction.commit().map_err(sql)?;
-    let ended = plan.ended.iter().map(|e| in_words(spec, e, zone)).collect();
-    Ok(ImportReport { rows, added: plan.added.len(), unchanged: plan.unchanged, ended, version })
+    let version = apply(transaction, spec, plan, file_name, options).map_err(sql)?;
+    let ended = |e: &Ended| {
+        let mut after = e.before.clone();
+        after.end_at(e.to_ms);
+        spec.describe(&after, zone)
+    };
+    Ok(ImportReport {
+        rows: 0,
+        added: plan.added.len(),
+        unchanged: plan.unchanged,
+        ended: plan.ended.iter().map(ended).collect(),
+        superseded: plan.superseded.iter().map(|s| spec.describe(&s.before, zone)).collect(),
+        split: plan.split.iter().map(|s| spec.describe(&s.record, zone)).collect(),
+        corrects,
+        version,
+    })
+}
+
+/// A table that has amounts, and their currency: the table itself if it has rows, else the first that does.
+fn ledger_currency(transaction: &Transaction<'_>, spec: &Spec) -> rusqlite::Result<Option<(&'static str, String)>> {
+    let with_currency = |t: &ReferenceTable| t.spec().position("currency").is_some();
+    let others = ReferenceTable::ALL.into_iter().filter(with_currency).map(|t| t.spec().table.name);
+    let own = spec.position("currency").map(|_| spec.table.name);
+    for table in own.into_iter().chain(others) {
+        let select = format!("SELECT currency FROM {table} LIMIT 1");
+        if let Some(code) = transaction.query_row(&select, [], |r| r.get(0)).optional()? {
+            return Ok(Some((table, code)));
+        }
+    }
+    Ok(None)
 }
 
 /// The rows as they would be stored; a row with a problem is left out, its problems are listed.
@@ -138,12 +221,12 @@ fn with_cell(record: &Record, at: usize, cell: Cell) -> Record {
     record
 }
 
-fn stored_rows(transaction: &Transaction<'_>, spec: &Spec) -> rusqlite::Result<Vec<Placed>> {
+pub(crate) fn stored_rows(transaction: &Transaction<'_>, spec: &Spec) -> rusqlite::Result<Vec<Placed>> {
     let rows = select_records(transaction, spec, "rowid")?;
     Ok(rows.into_iter().map(|(rowid, record)| Placed { origin: Origin::Stored(rowid), record }).collect())
 }
 
-/// Writes the plan, its edits and the new version; returns the version.
+/// Writes the plan, its entries in the audit log and the new version; returns the version.
 fn apply(
     transaction: &Transaction<'_>,
     spec: &Spec,
@@ -153,7 +236,7 @@ fn apply(
 ) -> rusqlite::Result<i64> {
     let table = spec.table.name;
     let version = version_of(transaction, table)?;
-    if plan.added.is_empty() && plan.ended.is_empty() {
+    if !plan.changes() {
         return Ok(version);
     }
     let version = version + 1;
@@ -162,28 +245,38 @@ fn apply(
          ON CONFLICT (table_name) DO UPDATE SET version = excluded.version",
         params![table, version],
     )?;
-    let json = json_of(spec);
-    let mut as_json = transaction.prepare(&format!("SELECT {json} FROM {table} WHERE rowid = ?1"))?;
-    let mut log = transaction.prepare(
-        "INSERT INTO edit (at_ms, actor, file, table_name, version, before, after) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    )?;
-    let mut write_log = |before: Option<String>, after: String| {
-        log.execute(params![options.now_ms, options.actor, file_name, table, version, before, after]).map(drop)
+    let zone = options.zone.unwrap_or(Tz::UTC);
+    let who = options.who();
+    let mut log = Log::open(transaction, &who)?;
+    let mut write = |action, record: &Record, before, after| {
+        let subject = spec.describe(record, zone);
+        log.append(Happened { action, table, subject, version: Some(version), source: Some(file_name), before, after })
     };
+    let mut as_json = transaction.prepare(&format!("SELECT {} FROM {table} WHERE rowid = ?1", json_of(spec)))?;
+    let mut json = |rowid: i64| as_json.query_row([rowid], |r| r.get::<_, Option<String>>(0));
+    let mut delete = transaction.prepare(&format!("DELETE FROM {table} WHERE rowid = ?1"))?;
+    for gone in &plan.superseded {
+        let before = json(gone.rowid)?;
+        delete.execute([gone.rowid])?;
+        write(Action::Supersede, &gone.before, before, None)?;
+    }
     let mut update = transaction.prepare(&format!("UPDATE {table} SET to_ms = ?2 WHERE rowid = ?1"))?;
     for ended in &plan.ended {
-        let before = as_json.query_row([ended.rowid], |r| r.get(0))?;
+        let before = json(ended.rowid)?;
         update.execute([ended.rowid, ended.to_ms])?;
-        write_log(Some(before), as_json.query_row([ended.rowid], |r| r.get(0))?)?;
+        let mut after = ended.before.clone();
+        after.end_at(ended.to_ms);
+        write(Action::End, &after, before, json(ended.rowid)?)?;
     }
     let columns = spec.stored();
     let places = vec!["?"; columns.len()].join(", ");
     let mut insert = transaction.prepare(&format!("INSERT INTO {table} ({}) VALUES ({places})", columns.join(", ")))?;
-    for added in &plan.added {
-        let fields = Fields { spec, record: &added.record };
+    let left = plan.split.iter().map(|row| (Action::Split, row));
+    for (action, row) in left.chain(plan.added.iter().map(|row| (Action::Add, row))) {
+        let fields = Fields { spec, record: &row.record };
         let derived: Vec<Cell> = spec.derived.iter().map(|d| (d.make)(&fields)).collect();
-        let rowid = insert.insert(params_from_iter(added.record.0.iter().chain(&derived)))?;
-        write_log(None, as_json.query_row([rowid], |r| r.get(0))?)?;
+        let rowid = insert.insert(params_from_iter(row.record.0.iter().chain(&derived)))?;
+        write(action, &row.record, None, json(rowid)?)?;
     }
     Ok(version)
 }
@@ -192,10 +285,4 @@ fn apply(
 fn json_of(spec: &Spec) -> String {
     let pairs: Vec<String> = spec.stored().iter().map(|c| format!("'{c}', {c}")).collect();
     format!("json_object({})", pairs.join(", "))
-}
-
-fn in_words(spec: &Spec, ended: &Ended, zone: Tz) -> String {
-    let mut after = ended.before.clone();
-    after.end_at(ended.to_ms);
-    spec.describe(&after, zone)
 }

@@ -8,6 +8,7 @@ use gpuledger_schema::window::{self, WindowError};
 
 use crate::cell::Cell;
 use crate::decimal;
+use crate::week;
 
 /// Longest text of a cell, in bytes.
 const TEXT_BYTES_MAX: usize = 1_000;
@@ -17,6 +18,14 @@ const GIB: i128 = 1 << 30;
 const GIB_DECIMALS: u32 = 10;
 /// Largest memory size, 2^20 GiB, in 10^-10 GiB.
 const GIB_SCALED_MAX: i64 = (1 << 20) * 10_i64.pow(GIB_DECIMALS);
+/// Greatest factor of a discount: ten times the price.
+const FACTOR_E4_MAX: i64 = 100_000;
+/// Greatest amount, in millionths: 10^12 units of the currency.
+const AMOUNT_MICROS_MAX: i64 = 1_000_000_000_000_000_000;
+/// Percents of a budget at which to say so, where none are typed.
+const ALERTS: &str = "50,80,100";
+/// Greatest of them.
+const ALERT_MAX: i64 = 1_000;
 /// Stands in a team for the value of the label, account or user.
 const VALUE_TEMPLATE: &str = "{value}";
 
@@ -60,6 +69,20 @@ pub(crate) enum Kind {
     Price,
     /// ISO 4217 code; empty takes the import's.
     Currency,
+    /// A word of a closed list; what an empty cell stands for, where it may be empty.
+    Word { of: &'static [&'static str], empty: Option<&'static str> },
+    /// Days of the week: `mon-fri`, `sat,sun`, `fri-mon`; empty is every day.
+    Days,
+    /// Time of day on the quarter hour, stored as minutes; empty is midnight: that before the day, or (`end`) that after it.
+    TimeOfDay { end: bool },
+    /// Percent of a price to 2 decimals, stored as ten-thousandths.
+    PercentOfPrice,
+    /// Money to 6 decimals, stored as millionths; negative only where `signed`.
+    Amount { signed: bool },
+    /// Ascending whole percents, `50,80,100`, which empty stands for.
+    Alerts,
+    /// A month, YYYY-MM.
+    Month,
     /// Valid from; empty is from the beginning (instant 0).
     From,
     /// Valid to (exclusive); empty is open.
@@ -101,6 +124,17 @@ impl Kind {
             },
             Self::Price => scaled(text, 6, PRICE_MICROS_MAX).map(Cell::Int),
             Self::Currency => currency(text),
+            Self::Word { of, .. } if of.contains(&text) => word(),
+            Self::Word { of, .. } => Err(format!("unknown word `{text}`; it is one of {}", of.join(", "))),
+            Self::Days => week::mask(text).map(|_| Cell::Text(text.to_owned())),
+            Self::TimeOfDay { end } => week::minute(text, end).map(Cell::Int),
+            Self::PercentOfPrice => scaled(text, 2, FACTOR_E4_MAX).map(Cell::Int),
+            Self::Amount { signed } => amount(text, signed).map(Cell::Int),
+            Self::Alerts => alerts(text),
+            Self::Month => match window::month(text, Tz::UTC) {
+                Ok(_) => word(),
+                Err(e) => Err(e.to_string()),
+            },
             Self::From | Self::To => instant(text, context.zone).map(Cell::Int),
         }
     }
@@ -110,6 +144,9 @@ impl Kind {
         match self {
             Self::Flag | Self::From => Ok(Cell::Int(0)),
             Self::Share => Ok(Cell::Int(SPLIT_PARTS)),
+            Self::Word { empty: Some(word), .. } => Ok(Cell::Text(word.to_owned())),
+            Self::TimeOfDay { end } => Ok(Cell::Int(if end { week::DAY_MINUTES } else { 0 })),
+            Self::Alerts => Ok(Cell::Text(ALERTS.to_owned())),
             Self::Currency => match context.currency {
                 Some(code) => currency(code),
                 None => Err("there is no currency: fill the column, or configure `currency`".to_owned()),
@@ -129,8 +166,11 @@ impl Kind {
             Self::Flag => (n != 0).to_string(),
             Self::Gib => show_gib(n),
             Self::Percent | Self::Number { .. } => decimal::show(n, 4),
-            Self::Share => decimal::show(n, 2),
+            Self::Share | Self::PercentOfPrice => decimal::show(n, 2),
             Self::Price => decimal::show(n, 6),
+            Self::Amount { .. } if n < 0 => format!("-{}", decimal::show(-n, 6)),
+            Self::Amount { .. } => decimal::show(n, 6),
+            Self::TimeOfDay { .. } => week::show_minute(n),
             Self::From if n == 0 => String::new(),
             Self::From | Self::To => show_instant(n, zone),
             _ => n.to_string(),
@@ -160,6 +200,25 @@ fn plain(text: &str) -> Result<(), String> {
         return Err(format!("the cell is longer than {TEXT_BYTES_MAX} bytes"));
     }
     Ok(())
+}
+
+fn amount(text: &str, signed: bool) -> Result<i64, String> {
+    match text.strip_prefix('-').filter(|_| signed) {
+        Some(rest) => scaled(rest, 6, AMOUNT_MICROS_MAX).map(|n| -n),
+        None => scaled(text, 6, AMOUNT_MICROS_MAX),
+    }
+}
+
+fn alerts(text: &str) -> Result<Cell, String> {
+    let mut last = 0;
+    for percent in text.split(',').map(str::trim) {
+        let n = scaled(percent, 0, ALERT_MAX)?;
+        if n <= last {
+            return Err(format!("`{text}` is not a list of ascending percents such as {ALERTS}"));
+        }
+        last = n;
+    }
+    Ok(Cell::Text(text.split(',').map(str::trim).collect::<Vec<_>>().join(",")))
 }
 
 fn owner_kind(text: &str) -> Result<Cell, String> {

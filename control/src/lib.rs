@@ -2,7 +2,11 @@
 //!
 //! A table changes only by importing a CSV file. An import is all or nothing: the file is read, compared with what
 //! is there, and either everything it says is done or nothing is and every problem is listed. Rows are never
-//! deleted or rewritten; the one edit of an existing row is to end it (see [`Control::import`]).
+//! rewritten; the one edit of an existing row is to end it (see [`Control::import`]). Only what is forced takes a row away that
+//! other rows then stand for; it stays in the audit log, and in the versions of the lake that were made with it.
+//!
+//! Beside the tables: the state of billing months, what their closes are waived, what leads answered to drafts, and the audit
+//! log of every change.
 //! The CSV columns of each table are described in `table/` and shown in `examples/reference/`.
 //!
 //! This crate knows no lake, no DataFusion and no HTTP, and reads no clock.
@@ -10,10 +14,12 @@
 // A test that unwraps says where it failed.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod audit;
 mod cell;
 mod control;
 mod csv_file;
 mod decimal;
+mod end;
 mod error;
 mod host_list;
 mod import;
@@ -21,13 +27,20 @@ mod kind;
 mod list;
 mod open;
 mod pattern;
+mod period;
 mod plan;
+mod said;
+mod settled;
 mod table;
+mod week;
 
+pub use audit::{AuditCheck, AuditQuery, BrokenLink, Entry, Head, Who};
 pub use control::{Control, Edit};
 pub use error::{ControlError, Problem};
 pub use import::{ImportOptions, ImportReport};
 pub use list::Listing;
+pub use period::{Period, PeriodState, UnknownState};
+pub use said::{LineAnswer, Verdict, Waiver};
 pub use table::spec::default_specs;
 pub use table::threshold::{RULES, default_thresholds};
 pub use table::weight::default_task_weights;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 
+use crate::audit;
 use crate::error::ControlError;
 
 /// Marks the file as ours (`PRAGMA application_id`), see the first migration.
@@ -14,9 +15,23 @@ const BUSY_WAIT: Duration = Duration::from_secs(2);
 /// What is being tried, for errors.
 const DOING: &str = "open";
 
+/// What a migration does, in order.
+#[derive(Debug)]
+enum Step {
+    Sql(&'static str),
+    Rust(fn(&Connection) -> rusqlite::Result<()>),
+}
+
 /// Every migration, in order: migration n brings a file of format n - 1 to format n. Never edit one that was released.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/0001_reference_tables.sql"), include_str!("../migrations/0002_findings.sql")];
+const MIGRATIONS: &[&[Step]] = &[
+    &[Step::Sql(include_str!("../migrations/0001_reference_tables.sql"))],
+    &[Step::Sql(include_str!("../migrations/0002_findings.sql"))],
+    &[
+        Step::Sql(include_str!("../migrations/0003_money.sql")),
+        Step::Rust(audit::adopt_edits),
+        Step::Sql(include_str!("../migrations/0003_money_log.sql")),
+    ],
+];
 
 /// Opens the file for reading and writing, creates it if it is not there, and migrates it.
 pub(crate) fn read_write(path: &Path) -> Result<Connection, ControlError> {
@@ -31,8 +46,13 @@ pub(crate) fn read_write(path: &Path) -> Result<Connection, ControlError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
     // Asked again under the lock: another process may have been first.
     let have = format(&transaction, path)?;
-    for (number, statements) in (1..).zip(MIGRATIONS).filter(|(number, _)| *number > have) {
-        transaction.execute_batch(statements).map_err(sql)?;
+    for (number, steps) in (1..).zip(MIGRATIONS).filter(|(number, _)| *number > have) {
+        for step in *steps {
+            match step {
+                Step::Sql(statements) => transaction.execute_batch(statements).map_err(sql)?,
+                Step::Rust(change) => change(&transaction).map_err(sql)?,
+            }
+        }
         transaction
             .execute(
                 "INSERT INTO meta (name, value) VALUES ('format', ?1) \

@@ -4,6 +4,8 @@
 //! Instants are integer milliseconds since the Unix epoch (`_ms`), intervals are half-open `[from, to)`.
 
 pub mod bill;
+pub mod currency;
+pub mod hash;
 pub mod id;
 pub mod invariant;
 pub mod path;

@@ -8,6 +8,8 @@ pub const BATCHES: &str = "batches";
 pub const CUTS: &str = "cuts";
 /// Folder of builds (versions of derived tables, and of what they were made from).
 pub const BUILDS: &str = "builds";
+/// Folder of heads of the audit log, by the number of their entry.
+pub const AUDIT: &str = "audit";
 /// Folder of segments that could not be taken in, each beside its reason.
 pub const QUARANTINE: &str = "quarantine";
 /// Folder of the documents of closed periods: a period is closed when its document is there.

@@ -15,7 +15,7 @@ placed AS (
         (d.day_mask >> (c.today - 1)) % 2 = 1 AS on_today, (d.day_mask >> (c.yesterday - 1)) % 2 = 1 AS on_yesterday
     FROM local c
     CROSS JOIN discount d
-    WHERE d.day_mask <> 127 OR d.from_minute <> d.to_minute
+    WHERE NOT (d.day_mask = 127 AND (d.from_minute = d.to_minute OR (d.from_minute = 0 AND d.to_minute = 1440)))
 )
 SELECT DISTINCT cell, discount_id
 FROM placed

@@ -40,7 +40,8 @@ fitting AS (
         AND (d.kind = 'discount' OR NOT l.reserved)
         AND (d.kind <> 'preemptible' OR l.preemptible)
     LEFT JOIN discount_cell c ON c.cell = l.phase_ms / 900000 AND c.discount_id = d.discount_id
-    WHERE c.cell IS NOT NULL OR (d.day_mask = 127 AND d.from_minute = d.to_minute)
+    WHERE c.cell IS NOT NULL
+        OR (d.day_mask = 127 AND (d.from_minute = d.to_minute OR (d.from_minute = 0 AND d.to_minute = 1440)))
 ),
 multiplied AS (
     SELECT use_no, phase_ms,

@@ -24,7 +24,7 @@ WITH line AS (
     WHERE payer AND NOT nobody AND NOT reserved AND mode = 'busy'
     UNION ALL
     SELECT t.tariff_no, 0, k.class, true, NULL, NULL, t.pool, t.tier, t.model, NULL, t.mode, t.rate_id, t.list_price_micros,
-        t.list_price_micros, NULL, t.currency, NULL
+        t.list_price_micros AS price_micros, NULL, t.currency, NULL
     FROM tariff t
     CROSS JOIN (VALUES ('unallocated'), ('unavailable'), ('unobserved')) AS k (class)
     WHERE NOT t.reserved

@@ -12,13 +12,13 @@ WITH part AS (
     FROM exact
 ),
 floored AS (
-    SELECT measure, line, r, CAST((amount - r) / CAST($divisor AS BIGINT) AS DECIMAL(38, 0)) AS units FROM slot_use
+    SELECT measure, line, r, CAST((amount - r) / CAST($divisor AS BIGINT) AS DECIMAL(38, 0)) AS units FROM part
 ),
 total AS (
     -- what flooring left, in whole units, with half a unit added: the sum of remainders rounded half up
     SELECT measure, CAST((sum(r) + CAST($divisor AS BIGINT) / 2
         - (sum(r) + CAST($divisor AS BIGINT) / 2) % CAST($divisor AS BIGINT)) / CAST($divisor AS BIGINT) AS BIGINT) AS left_units
-    FROM slot_use
+    FROM part
     GROUP BY measure
 ),
 ranked AS (

@@ -13,7 +13,7 @@ WITH part AS (
 floored AS (
     SELECT measure, line, r, CAST((amount - r) / CAST($divisor AS BIGINT) AS DECIMAL(38, 0)) AS units,
         row_number() OVER (PARTITION BY measure ORDER BY r DESC, line) AS place
-    FROM slot_use
+    FROM part
 ),
 left_over AS (
     SELECT f.measure, CAST(max(t.minor_units) - sum(f.units) AS BIGINT) AS left_units

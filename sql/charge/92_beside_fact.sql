@@ -1,5 +1,5 @@
 -- Money that is no holder's, as a report groups it: beside `fact`, with which it adds up to statements and to what the fleet cost.
--- shared_cost: what is taken over of what nobody used; of the platform it is negative, and all of it is nothing.
+-- shared_cost: what a team takes over of what nobody used (in billed_cost); shared_out_cost: the same with the platform, negative.
 -- grain: item. units: ms, exact money
 -- inputs: beside
 -- parameters: none
@@ -20,5 +20,6 @@ SELECT coalesce(team, '(platform)') AS team, coalesce(cost_center, '-') AS cost_
     CASE WHEN kind = 'unallocated' THEN exact ELSE 0 END AS unallocated_cost,
     CASE WHEN kind = 'unavailable' THEN exact ELSE 0 END AS unavailable_cost,
     CASE WHEN kind = 'unobserved' THEN exact ELSE 0 END AS unobserved_cost,
-    CASE WHEN kind = 'shared_out' OR kind LIKE 'shared\_%' ESCAPE '\' THEN exact ELSE 0 END AS shared_cost
+    CASE WHEN kind IN ('shared_unallocated', 'shared_unavailable', 'shared_unobserved') THEN exact ELSE 0 END AS shared_cost,
+    CASE WHEN kind = 'shared_out' THEN exact ELSE 0 END AS shared_out_cost
 FROM exact

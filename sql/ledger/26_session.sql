@@ -6,20 +6,25 @@
 -- inputs: tick, holder_tick, scheduler_run
 -- parameters: none
 -- output: session
-WITH healthy AS (
+WITH unscheduled AS (
+    SELECT p.device_id, p.holder, p.tick_from_ms
+    FROM holder_tick p
+    LEFT JOIN scheduler_run r ON r.holder = p.holder
+    WHERE r.holder IS NULL
+),
+healthy AS (
+    -- only of the cards that somebody uses without a scheduler's word: all others have no session
     SELECT device_id, from_ms, to_ms,
         row_number() OVER (PARTITION BY device_id ORDER BY from_ms) AS place
     FROM tick
-    WHERE healthy
+    WHERE healthy AND device_id IN (SELECT device_id FROM unscheduled)
 ),
 present AS (
     SELECT h.device_id, p.holder, h.place, h.from_ms, h.to_ms,
         lag(h.place) OVER own AS before_place,
         lag(h.to_ms) OVER own AS before_to_ms
-    FROM holder_tick p
+    FROM unscheduled p
     JOIN healthy h ON h.device_id = p.device_id AND h.from_ms = p.tick_from_ms
-    LEFT JOIN scheduler_run r ON r.holder = p.holder
-    WHERE r.holder IS NULL
     WINDOW own AS (PARTITION BY h.device_id, p.holder ORDER BY h.place)
 ),
 island AS (

@@ -7,7 +7,7 @@ WITH healthy AS (
     SELECT device_id, to_ms AS hole_from_ms,
         lead(from_ms) OVER (PARTITION BY device_id ORDER BY from_ms) AS hole_to_ms
     FROM tick
-    WHERE healthy
+    WHERE healthy AND device_id IN (SELECT device_id FROM session WHERE holder > 0)
 )
 SELECT s.device_id, s.holder, h.hole_from_ms AS from_ms, h.hole_to_ms AS to_ms
 FROM session s

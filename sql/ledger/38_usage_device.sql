@@ -8,25 +8,39 @@
 -- inputs: part, extra, busy, estimated, tick_piece
 -- parameters: none
 -- output: usage_device
-WITH whole AS (
-    SELECT p.*,
+WITH in_cell AS (
+    SELECT device_id, cell, count(*) AS parts FROM part GROUP BY device_id, cell
+),
+whole AS (
+    SELECT p.*, c.parts,
         n1 / 72072000 + coalesce(x1, 0) AS covered_ms,
         n2 / 72072000 + coalesce(x2, 0) AS held_unmeasured_ms,
         n3 / 72072000 + coalesce(x3, 0) AS unallocated_ms,
         n4 / 72072000 + coalesce(x4, 0) AS unavailable_ms,
         n5 / 72072000 + coalesce(x5, 0) AS unobserved_ms
-    FROM part p
+    FROM in_cell c
+    JOIN part p ON p.device_id = c.device_id AND p.cell = c.cell
     LEFT JOIN extra x ON x.device_id = p.device_id AND x.cell = p.cell AND x.holder = p.holder AND x.from_ms = p.from_ms
 ),
-running AS (
-    SELECT w.*, coalesce(b.busy_ms, 0) AS ran_ms,
-        sum(covered_ms) OVER rows_so_far AS upto_ms,
-        sum(covered_ms) OVER (PARTITION BY w.device_id, w.cell, w.holder) AS all_ms,
-        row_number() OVER rows_so_far AS place,
-        row_number() OVER (PARTITION BY w.device_id, w.cell ORDER BY w.units DESC, w.holder DESC, w.from_ms) AS greatest
+ran AS (
+    SELECT w.*, coalesce(b.busy_ms, 0) AS ran_ms
     FROM whole w
     LEFT JOIN busy b ON b.device_id = w.device_id AND b.cell = w.cell AND b.holder = w.holder AND w.holder <> 0
-    WINDOW rows_so_far AS (PARTITION BY w.device_id, w.cell, w.holder ORDER BY w.from_ms)
+),
+running AS (
+    -- most cells are one part; only the others have an order
+    SELECT *, covered_ms AS upto_ms, covered_ms AS all_ms, 1 AS place, 1 AS greatest
+    FROM ran
+    WHERE parts = 1
+    UNION ALL
+    SELECT *,
+        CAST(sum(covered_ms) OVER rows_so_far AS BIGINT) AS upto_ms,
+        CAST(sum(covered_ms) OVER (PARTITION BY device_id, cell, holder) AS BIGINT) AS all_ms,
+        CAST(row_number() OVER rows_so_far AS BIGINT) AS place,
+        CAST(row_number() OVER (PARTITION BY device_id, cell ORDER BY units DESC, holder DESC, from_ms) AS BIGINT) AS greatest
+    FROM ran
+    WHERE parts > 1
+    WINDOW rows_so_far AS (PARTITION BY device_id, cell, holder ORDER BY from_ms)
 ),
 spread AS (
     SELECT *,

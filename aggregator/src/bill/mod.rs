@@ -1,16 +1,28 @@
 //! What a billing month costs whom: exact lines and charges of a period, and their rounding to minor units.
 //!
-//! The rules are `sql/charge`; this moves rows. Manual lines, corrections and everything that makes a period final belong to
-//! the close.
+//! The rules are `sql/charge`; this moves rows and gives lines their ids. Manual lines, corrections and everything that makes a
+//! period final belong to the close.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chrono_tz::Tz;
+use datafusion::arrow::array::{Int64Array, StringArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::arrow::record_batch::RecordBatch;
 use gpuledger_schema::bill::Conservation;
-use gpuledger_schema::table::StatementLineRow;
+use gpuledger_schema::id::id63;
+use gpuledger_schema::table::{ChargeRow, Row, StatementLineRow};
 use gpuledger_schema::window::Window;
 
-use crate::engine::Engine;
-use crate::report::{Currency, Reader, ReportError};
+use crate::engine::{Engine, Params, text};
+use crate::report::{Currency, Depth, Reader, ReportError, price, texts, whole};
+
+mod lines;
+mod rounding;
+
+pub use rounding::round;
 
 /// A billing month in a zone.
 #[derive(Debug, Clone)]
@@ -36,22 +48,143 @@ pub struct ExactBill {
     pub conservation: Conservation,
 }
 
+/// A card that had failed while somebody held it: nobody is charged for that time, and the holder's statement shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostCard {
+    /// Team whose run held it.
+    pub team: String,
+    /// Its cost centre.
+    pub cost_center: Option<String>,
+    /// The card, as it was called.
+    pub device: String,
+    /// Raw job id or workload UID; absent: not known.
+    pub job: Option<String>,
+    /// Time that is not charged, ms.
+    pub lost_ms: i64,
+    /// What it would have cost at list price, exact money (ms x price_micros); absent: there is no rate.
+    pub list_exact: Option<i128>,
+}
+
 /// Computes lines and charges of a period from the cells that `reader` has. Rows carry `close_id`.
 ///
 /// # Errors
-/// When a statement fails or gives other columns than it declares.
+/// When a statement fails or gives other columns than it declares, or two lines have the same id.
 pub async fn exact(reader: &Reader, period: &Period, close_id: &str) -> Result<ExactBill, ReportError> {
-    let _ = (reader.engine(), &period.window, close_id);
-    Ok(ExactBill { lines: Vec::new(), charges: Vec::new(), conservation: Conservation::default() })
+    price(reader, period.window, period.zone, Depth::Charges).await?;
+    let (engine, none) = (reader.engine(), Params::new());
+    engine.step("charge/81_line_of", &none).await?;
+    name_lines(engine).await?;
+    engine.step("charge/82_line", &none).await?;
+    engine.step("charge/83_item", &none).await?;
+    let named = Params::from([("close_id", text(close_id)), ("period", text(&period.name))]);
+    let (_, rows) = engine.run("charge/85_statement_line", &named).await?;
+    let lines = lines::read(&rows, period.currency.code())?;
+    let (_, rows) = engine.run("charge/84_charge_row", &named).await?;
+    let charges = rows.iter().map(as_charge).collect::<Result<_, _>>()?;
+    let (_, classes) = engine.run("charge/86_class", &none).await?;
+    Ok(ExactBill { lines, charges, conservation: conservation(&classes)? })
 }
 
-/// Rounds a bill: what teams pay is rounded once, half up, and handed down to statements (team, cost centre), then lines, by
-/// largest remainder, ties by id; the fleet's cost is rounded once, and the platform's lines take what it leaves. Waste and list
-/// value of a line are rounded on their own.
+/// Cards that had failed while somebody held them, of a period that [`exact`] was asked of; of each team, card and run one row.
 ///
 /// # Errors
 /// When a statement fails or gives other columns than it declares.
-pub async fn round(engine: &Engine, currency: &Currency, bill: &mut ExactBill) -> Result<(), ReportError> {
-    let _ = (engine.partitions(), currency.digits(), &bill.lines);
-    Ok(())
+pub async fn lost_cards(reader: &Reader, period: &Period) -> Result<Vec<LostCard>, ReportError> {
+    price(reader, period.window, period.zone, Depth::Charges).await?;
+    let (_, rows) = reader.engine().run("charge/87_lost_card", &Params::new()).await?;
+    let mut out: BTreeMap<(String, String, String, String), (i64, Option<i128>)> = BTreeMap::new();
+    for batch in &rows {
+        let keys = ["team", "cost_center", "device", "job"].map(|name| texts(batch, name));
+        let [team, center, device, job] = keys;
+        let (team, center, device, job) = (team?, center?, device?, job?);
+        let (lost, cost) = (whole(batch, "lost_ms")?, whole(batch, "list_cost")?);
+        for i in 0..batch.num_rows() {
+            let key = (team[i].clone(), center[i].clone(), device[i].clone(), job[i].clone());
+            let sum = out.entry(key).or_insert((0, Some(0)));
+            sum.0 += lost[i].unwrap_or(0) as i64;
+            sum.1 = sum.1.zip(cost[i]).map(|(a, b)| a + b);
+        }
+    }
+    let known = |word: String| (word != "-").then_some(word);
+    let row = |((team, center, device, job), (lost_ms, list_exact))| LostCard {
+        team,
+        cost_center: known(center),
+        device,
+        job: known(job),
+        lost_ms,
+        list_exact,
+    };
+    Ok(out.into_iter().map(row).collect())
+}
+
+/// What does not hold of the bill that [`exact`] computed last in this session, a sentence each: M1 and what it rests on.
+///
+/// # Errors
+/// When a statement fails or gives other columns than it declares.
+pub async fn violations(reader: &Reader, bill: &ExactBill) -> Result<Vec<String>, ReportError> {
+    let engine = reader.engine();
+    lines::register(engine, "bill_line", &bill.lines)?;
+    engine.register_rows("bill_charge", ChargeRow::TABLE.schema(), bill.charges.clone())?;
+    let (_, rows) = engine.run("check/M1_bill", &Params::new()).await?;
+    let mut out = Vec::new();
+    for batch in &rows {
+        let (what, place, found) = (texts(batch, "what")?, texts(batch, "place")?, texts(batch, "found")?);
+        out.extend((0..batch.num_rows()).map(|i| format!("{}: {} ({})", what[i], place[i], found[i])));
+    }
+    Ok(out)
+}
+
+/// Registers the ids of lines: hashes of their keys.
+async fn name_lines(engine: &Engine) -> Result<(), ReportError> {
+    let (_, rows) = engine.run("charge/81_line_of", &Params::new()).await?;
+    let mut ids = BTreeMap::new();
+    for batch in &rows {
+        for key in texts(batch, "line_key")? {
+            let id = id63("line", &[&key]);
+            if ids.insert(id, key.clone()).is_some_and(|other| other != key) {
+                return Err(ReportError::Shape(format!("line_id: two lines have the id {id}")));
+            }
+        }
+    }
+    let schema = Arc::new(Schema::new(vec![
+        Field::new("line_key", DataType::Utf8, false),
+        Field::new("line_id", DataType::Int64, false),
+    ]));
+    let keys: StringArray = ids.values().map(Some).collect();
+    let numbers: Int64Array = ids.keys().copied().collect();
+    let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(keys), Arc::new(numbers)])
+        .map_err(|e| ReportError::Shape(e.to_string()))?;
+    Ok(engine.register_rows("line_id", schema, vec![batch])?)
+}
+
+/// Rows of a statement with the columns and types of `charge`.
+fn as_charge(rows: &RecordBatch) -> Result<RecordBatch, ReportError> {
+    let schema = ChargeRow::TABLE.schema();
+    let shape = |name: &str| ReportError::Shape(name.to_owned());
+    let columns = schema
+        .fields()
+        .iter()
+        .map(|f| {
+            let found = rows.column_by_name(f.name()).ok_or_else(|| shape(f.name()))?;
+            cast(found, f.data_type()).map_err(|_| shape(f.name()))
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    RecordBatch::try_new(schema, columns).map_err(|e| ReportError::Shape(e.to_string()))
+}
+
+fn conservation(rows: &[RecordBatch]) -> Result<Conservation, ReportError> {
+    let sum = |name: &str| -> Result<i64, ReportError> {
+        let all = rows.iter().map(|b| whole(b, name)).collect::<Result<Vec<_>, _>>()?;
+        Ok(all.concat().into_iter().flatten().sum::<i128>() as i64)
+    };
+    Ok(Conservation {
+        busy_ms: sum("busy_ms")?,
+        held_idle_ms: sum("held_idle_ms")?,
+        held_unmeasured_ms: sum("held_unmeasured_ms")?,
+        unallocated_ms: sum("unallocated_ms")?,
+        unavailable_ms: sum("unavailable_ms")?,
+        unobserved_ms: sum("unobserved_ms")?,
+        unpriced_ms: sum("unpriced_ms")?,
+        ..Conservation::default()
+    })
 }

@@ -69,7 +69,7 @@ pub(super) async fn of_closed(lake: &Lake, partitions: usize, manifest: Manifest
 
 async fn of_draft(lake: &Lake, reader: &Reader, of: &Period, issuer: &str) -> Result<Billed, CloseError> {
     let closed = Manifest::all(lake).await?;
-    let found = draft(lake, reader, of, corrected_by(of, &closed), DRAFT).await?;
+    let found = draft(lake, &reader.fork().await?, of, corrected_by(of, &closed), DRAFT).await?;
     let as_of_ms = usage_to(reader, of.window).await?.unwrap_or(of.window.from_ms).min(of.window.to_ms);
     let bill = Bill {
         issuer: issuer.to_owned(),

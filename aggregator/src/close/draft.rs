@@ -26,6 +26,8 @@ pub struct Draft {
     pub conservation: Conservation,
     /// Corrections of periods closed before.
     pub corrections: Vec<Correction>,
+    /// What does not hold of the lines and charges of the period itself (M1), a sentence each.
+    pub(super) faults: Vec<String>,
     /// Where corrections do not make closed periods what they should be (M2).
     pub(super) violations: Vec<RecordBatch>,
 }
@@ -51,7 +53,7 @@ impl Draft {
     }
 }
 
-/// A period as `reader` knows it, with corrections of those that are closed.
+/// A period as `reader` knows it, with corrections of those that are closed. Steps of it stay in the session.
 pub(super) async fn draft(
     lake: &Lake,
     reader: &Reader,
@@ -59,10 +61,11 @@ pub(super) async fn draft(
     closed: &[Manifest],
     close_id: &str,
 ) -> Result<Draft, CloseError> {
-    let work = reader.fork().await?;
-    let mut own = bill::exact(&work, of, close_id).await?;
-    bill::round(work.engine(), &of.currency, &mut own).await?;
-    own.lines.extend(manual_lines(work.engine(), of, close_id).await?);
+    let engine = reader.engine();
+    let mut own = bill::exact(reader, of, close_id).await?;
+    let faults = bill::violations(reader, &own).await?;
+    bill::round(engine, &of.currency, &mut own).await?;
+    own.lines.extend(manual_lines(engine, of, close_id).await?);
     let found = corrections(lake, reader, closed, of, close_id).await?;
     let mut lines = own.lines;
     let mut charges = shaped(&ChargeRow::TABLE, &own.charges)?;
@@ -72,11 +75,18 @@ pub(super) async fn draft(
     }
     in_order(&mut lines);
     if found.each.iter().any(|c| !c.charges.is_empty()) {
-        register_charges(work.engine(), "loose_charge", &charges)?;
-        let (_, ordered) = work.engine().run("close/26_ordered_charge", &Params::new()).await?;
+        register_charges(engine, "loose_charge", &charges)?;
+        let (_, ordered) = engine.run("close/26_ordered_charge", &Params::new()).await?;
         charges = shaped(&ChargeRow::TABLE, &ordered)?;
     }
-    Ok(Draft { lines, charges, conservation: own.conservation, corrections: found.each, violations: found.violations })
+    Ok(Draft {
+        lines,
+        charges,
+        conservation: own.conservation,
+        corrections: found.each,
+        faults,
+        violations: found.violations,
+    })
 }
 
 /// Every line of a period as `reader` knows it, exactly and before rounding; manual lines are whole minor units.

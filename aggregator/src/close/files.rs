@@ -27,7 +27,7 @@ pub(super) struct Used {
 
 /// First and last UTC day of a window.
 pub(super) fn days_of(window: Window) -> (i32, i32) {
-    (day_of(window.from_ms), day_of(window.to_ms - 1))
+    (day_of(window.from_ms) as i32, day_of(window.to_ms - 1) as i32)
 }
 
 /// The files of the named versions that money of these windows is derived from: whole tables where they are not partitioned by

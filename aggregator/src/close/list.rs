@@ -15,7 +15,7 @@ use crate::bill::Period;
 use crate::check;
 use crate::engine::{Params, bigint, text};
 use crate::lake::Lake;
-use crate::report::{Ask, Reader, prepare};
+use crate::report::{Ask, Reader, facts};
 
 /// Unmeasured and unobserved time of the capacity above which a close wants a waiver, in parts per million.
 const UNKNOWN_PPM: i64 = 20_000;
@@ -110,10 +110,13 @@ pub(super) async fn proposed(
     closed: &[Manifest],
     close_id: &str,
 ) -> Result<Proposal, CloseError> {
-    let draft = draft(lake, reader, &ask.period, closed, close_id).await?;
+    // facts and lines of the period come of one chain of statements
+    let work = reader.fork().await?;
+    let listed = listed(&work, &ask.period).await?;
+    let draft = draft(lake, &work, &ask.period, closed, close_id).await?;
     let mut items = checks(reader, ask, &draft).await?;
     items.extend(calendar(reader, ask, closed).await?);
-    items.extend(facts(reader, &ask.period).await?);
+    items.extend(listed);
     items.extend(input(reader, &ask.period).await?);
     items.extend(people(reader, ask, &draft).await?);
     for item in items.iter_mut().filter(|i| i.waivable) {
@@ -154,7 +157,17 @@ async fn checks(reader: &Reader, ask: &CloseAsk, draft: &Draft) -> Result<Vec<It
             "`gpuledger check` shows the rows; nothing can be closed over it",
         ))
     });
-    Ok(items.collect())
+    let mut items: Vec<Item> = items.collect();
+    if !draft.faults.is_empty() {
+        let what = format!("M1 does not hold of the lines of {}:\n{}", ask.period.name, draft.faults.join("\n"));
+        items.push(firm(item(
+            "check",
+            "M1_bill",
+            what,
+            "this is a fault of the program: nothing can be closed over it",
+        )));
+    }
+    Ok(items)
 }
 
 /// Whether the time has come.
@@ -188,10 +201,9 @@ async fn calendar(reader: &Reader, ask: &CloseAsk, closed: &[Manifest]) -> Resul
 }
 
 /// What priced facts show.
-async fn facts(reader: &Reader, of: &Period) -> Result<Vec<Item>, CloseError> {
-    let work = reader.fork().await?;
+async fn listed(work: &Reader, of: &Period) -> Result<Vec<Item>, CloseError> {
     let ask = Ask { window: of.window, zone: of.zone, by: Vec::new(), step: None, currency: of.currency.clone() };
-    prepare(&work, &ask).await?;
+    facts(work, &ask).await?;
     let params = Params::from([("limit_ppm", bigint(UNKNOWN_PPM))]);
     let (_, rows) = work.engine().run("close/30_listed", &params).await?;
     let mut out = Vec::new();

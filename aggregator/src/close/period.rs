@@ -77,8 +77,8 @@ pub(super) async fn usage_to(reader: &Reader, window: Window) -> Result<Option<i
     let params = Params::from([
         ("from_ms", bigint(window.from_ms)),
         ("to_ms", bigint(window.to_ms)),
-        ("from_day", int(day_of(window.from_ms))),
-        ("to_day", int(day_of(window.to_ms - 1))),
+        ("from_day", int(day_of(window.from_ms) as i32)),
+        ("to_day", int(day_of(window.to_ms - 1) as i32)),
     ]);
     let (_, rows) = reader.engine().run("close/34_any_usage", &params).await?;
     let mut to_ms = None;

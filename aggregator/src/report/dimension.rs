@@ -33,7 +33,7 @@ dimensions! {
     Team = "team", CostCenter = "cost_center", Account = "account", User = "user", TaskType = "task_type", Pool = "pool",
     Tier = "tier", Queue = "queue", Qos = "qos", Model = "model", Gpus = "gpus", Cluster = "cluster", Node = "node",
     Device = "device", Job = "job", State = "state", Kind = "kind", WorkloadKind = "workload_kind", Day = "day",
-    Month = "month", Rule = "rule", Layer = "layer", Cause = "cause", Note = "note",
+    Month = "month", Mode = "mode", Rule = "rule", Layer = "layer", Cause = "cause", Note = "note",
 }
 
 impl fmt::Display for Dimension {

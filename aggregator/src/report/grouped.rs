@@ -67,8 +67,13 @@ pub(super) async fn grouped(
     if by.is_empty() && groups.iter().all(|g: &Group| g.sums.iter().all(Option::is_none)) {
         groups.clear();
     }
-    groups.sort_by_cached_key(|g| g.key.iter().map(|k| order(k)).collect::<Vec<_>>());
+    in_order(&mut groups);
     Ok(groups)
+}
+
+/// Puts groups in order of their keys.
+pub(super) fn in_order(groups: &mut [Group]) {
+    groups.sort_by_cached_key(|g| g.key.iter().map(|k| order(k)).collect::<Vec<_>>());
 }
 
 fn read(batch: &RecordBatch, by: &[Dimension], measures: &[Measure], into: &mut Vec<Group>) -> Result<(), ReportError> {

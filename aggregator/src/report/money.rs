@@ -1,5 +1,6 @@
 //! From exact money to minor units: the rounding statements, and how a currency is written.
 
+use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -32,17 +33,17 @@ impl FromStr for Currency {
         if code.len() != 3 || !code.bytes().all(|b| b.is_ascii_uppercase()) {
             return Err(UnknownCurrency(code.to_owned()));
         }
-        let digits = match code {
-            "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "UYI" | "VND"
-            | "VUV" | "XAF" | "XOF" | "XPF" => 0,
-            "BHD" | "IQD" | "JOD" | "KWD" | "LYD" | "OMR" | "TND" => 3,
-            _ => 2,
-        };
+        let digits = gpuledger_schema::currency::minor_digits(code);
         Ok(Self { code: code.to_owned(), digits })
     }
 }
 
 impl Currency {
+    /// No currency (ISO 4217 `XXX`): what carries no money, or is not told.
+    pub fn none() -> Self {
+        Self { code: "XXX".to_owned(), digits: 2 }
+    }
+
     /// The code.
     pub fn code(&self) -> &str {
         &self.code
@@ -63,22 +64,39 @@ impl Currency {
 pub(super) type Amounts = (&'static str, Vec<i128>);
 
 /// Rounds each measure's total once and hands it down to its lines.
-pub(super) async fn round(
+pub(crate) async fn round<N: AsRef<str>>(
     engine: &Engine,
     currency: &Currency,
-    measures: &[Amounts],
+    measures: &[(N, Vec<i128>)],
+) -> Result<Vec<Vec<i128>>, ReportError> {
+    round_by(engine, currency.divisor(), measures).await
+}
+
+/// The same for the cost of energy, whose exact unit is mJ x millionths a kWh: a thousand times finer.
+pub(super) async fn round_energy<N: AsRef<str>>(
+    engine: &Engine,
+    currency: &Currency,
+    measures: &[(N, Vec<i128>)],
+) -> Result<Vec<Vec<i128>>, ReportError> {
+    round_by(engine, currency.divisor() * 1000, measures).await
+}
+
+async fn round_by<N: AsRef<str>>(
+    engine: &Engine,
+    divisor: i64,
+    measures: &[(N, Vec<i128>)],
 ) -> Result<Vec<Vec<i128>>, ReportError> {
     register(engine, measures)?;
-    let params = Params::from([("divisor", bigint(currency.divisor()))]);
+    let params = Params::from([("divisor", bigint(divisor))]);
     let (_, rows) = engine.run("charge/90_round", &params).await?;
     collect(&rows, measures)
 }
 
 /// Hands the given totals down to the lines of each measure.
-pub(super) async fn hand_down(
+pub(crate) async fn hand_down<N: AsRef<str>>(
     engine: &Engine,
     currency: &Currency,
-    measures: &[Amounts],
+    measures: &[(N, Vec<i128>)],
     targets: &[i128],
 ) -> Result<Vec<Vec<i128>>, ReportError> {
     register(engine, measures)?;
@@ -86,7 +104,7 @@ pub(super) async fn hand_down(
         Field::new("measure", DataType::Utf8, false),
         Field::new("minor_units", DataType::Decimal128(38, 0), false),
     ]));
-    let names: StringArray = measures.iter().map(|(n, _)| Some(*n)).collect();
+    let names: StringArray = measures.iter().map(|(n, _)| Some(n.as_ref())).collect();
     let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(names), decimals(targets.to_vec())?])
         .map_err(|e| ReportError::Shape(e.to_string()))?;
     engine.register_rows("target", schema, vec![batch])?;
@@ -100,14 +118,15 @@ fn decimals(values: Vec<i128>) -> Result<Arc<Decimal128Array>, ReportError> {
     array.map(Arc::new).map_err(|e| ReportError::Shape(e.to_string()))
 }
 
-fn register(engine: &Engine, measures: &[Amounts]) -> Result<(), ReportError> {
+fn register<N: AsRef<str>>(engine: &Engine, measures: &[(N, Vec<i128>)]) -> Result<(), ReportError> {
     let schema = Arc::new(Schema::new(vec![
         Field::new("measure", DataType::Utf8, false),
         Field::new("line", DataType::Int64, false),
         Field::new("amount", DataType::Decimal128(38, 0), false),
     ]));
-    let lines =
-        || measures.iter().flat_map(|(name, amounts)| amounts.iter().enumerate().map(move |(i, a)| (*name, i, *a)));
+    let lines = || {
+        measures.iter().flat_map(|(name, amounts)| amounts.iter().enumerate().map(move |(i, a)| (name.as_ref(), i, *a)))
+    };
     let batch = RecordBatch::try_new(
         Arc::clone(&schema),
         vec![
@@ -120,14 +139,14 @@ fn register(engine: &Engine, measures: &[Amounts]) -> Result<(), ReportError> {
     Ok(engine.register_rows("exact", schema, vec![batch])?)
 }
 
-fn collect(rows: &[RecordBatch], measures: &[Amounts]) -> Result<Vec<Vec<i128>>, ReportError> {
+fn collect<N: AsRef<str>>(rows: &[RecordBatch], measures: &[(N, Vec<i128>)]) -> Result<Vec<Vec<i128>>, ReportError> {
     let mut out: Vec<Vec<i128>> = measures.iter().map(|(_, a)| vec![0; a.len()]).collect();
+    let places: HashMap<&str, usize> = measures.iter().enumerate().map(|(i, (n, _))| (n.as_ref(), i)).collect();
     for batch in rows {
         let (names, lines, units) = (texts(batch, "measure")?, whole(batch, "line")?, whole(batch, "minor_units")?);
         for i in 0..batch.num_rows() {
-            let at = measures.iter().position(|(n, _)| *n == names[i]);
-            if let (Some(at), Some(line), Some(units)) = (at, lines[i], units[i]) {
-                out[at][line as usize] = units;
+            if let (Some(at), Some(line), Some(units)) = (places.get(names[i].as_str()), lines[i], units[i]) {
+                out[*at][line as usize] = units;
             }
         }
     }

@@ -10,6 +10,7 @@ use gpuledger_schema::window::{self, Window};
 use tokio::sync::Mutex;
 
 use super::ReportError;
+use super::facts::Priced;
 use crate::engine::Engine;
 use crate::lake::{Build, Cut, Lake};
 use crate::ledger;
@@ -20,8 +21,8 @@ pub struct Reader {
     engine: Engine,
     cut: (Numbered, Cut),
     build: Build,
-    /// The window and zone whose priced facts the session has.
-    priced: Mutex<Option<(Window, Tz)>>,
+    /// The window whose prices the session has, and how deep.
+    priced: Mutex<Option<Priced>>,
 }
 
 impl Reader {
@@ -63,12 +64,12 @@ impl Reader {
         Ok(self.over(engine, *self.priced.lock().await))
     }
 
-    fn over(&self, engine: Engine, priced: Option<(Window, Tz)>) -> Self {
+    fn over(&self, engine: Engine, priced: Option<Priced>) -> Self {
         Self { engine, cut: self.cut.clone(), build: self.build.clone(), priced: Mutex::new(priced) }
     }
 
     /// What the priced facts of this session are of, to be read and changed by who prices them.
-    pub(super) fn priced(&self) -> &Mutex<Option<(Window, Tz)>> {
+    pub(super) fn priced(&self) -> &Mutex<Option<Priced>> {
         &self.priced
     }
 

@@ -1,8 +1,9 @@
 //! `report usage`: the six classes, effective time and coverage.
 
 use super::dimension::Dimension;
+use super::facts::facts;
 use super::grouped::{Group, Measure, grouped, ppm};
-use super::{Ask, Column, Kind, Reader, Report, ReportError, Value, prepare, texts};
+use super::{Ask, Column, Kind, Reader, Report, ReportError, Value, texts};
 use crate::engine::Params;
 
 const MEASURES: &[Measure] = &[
@@ -127,7 +128,7 @@ async fn uncalibrated(reader: &Reader, busy_ms: i128) -> Result<Option<String>, 
 
 /// The usage of a window.
 pub async fn usage(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
-    prepare(reader, ask).await?;
+    facts(reader, ask).await?;
     let by = dimensions(ask);
     let groups = grouped(reader.engine(), "fact", &by, MEASURES).await?;
     let total = total_of(&groups, MEASURES);

@@ -98,7 +98,8 @@ pub(super) async fn run(place: &Place, asked: &Close, format: Format) -> anyhow:
         }
         ask.audit_head = kept.audit_head()?;
     }
-    let ended = close::close(&lake, &reader, &ask, &mut progress).await?;
+    let since = clock::started();
+    let ended = close::close(&lake, &reader, &ask, &mut |step| progress(step, since)).await?;
     if let Closed::Done(manifest) | Closed::Before(manifest) | Closed::Lost(manifest) = &ended {
         kept.closed(std::slice::from_ref(manifest))?;
     }
@@ -106,9 +107,17 @@ pub(super) async fn run(place: &Place, asked: &Close, format: Format) -> anyhow:
     closed(&of, &ended, format)
 }
 
-fn progress(step: Step) {
+/// What was done, and how long it took so far, for a person who waits.
+fn progress(step: Step, since: std::time::Instant) {
+    let done = match step {
+        Step::Computed => "figures, checks and close list",
+        Step::Charges => "charges written",
+        Step::Lines => "lines written",
+        Step::Files => "data files hashed",
+        Step::Closed => "closed",
+    };
     if std::io::stderr().is_terminal() {
-        eprintln!("{step:?}");
+        eprintln!("{done} ({} ms)", since.elapsed().as_millis());
     }
 }
 

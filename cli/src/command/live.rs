@@ -77,7 +77,7 @@ pub(super) async fn run(place: &Place, asked: &Demo, named: bool) -> anyhow::Res
         taken.rows
     );
     for by in [&[Dimension::Device][..], &[Dimension::Job, Dimension::User, Dimension::Device]] {
-        let ask = Ask { window, zone, by: by.to_vec(), step: None, currency: "XXX".parse()? };
+        let ask = Ask { window, zone, by: by.to_vec(), step: None, currency: report::Currency::none() };
         let mut usage = report::usage(&reader, &ask).await?;
         // two minutes are a few hundredths of an hour
         usage.table_decimals = 4;

@@ -6,10 +6,11 @@ use anyhow::Context;
 use gpuledger_aggregator::report::{self, Format};
 use gpuledger_control::ReferenceTable;
 
-use crate::args::{Args, Command};
+use crate::args::{Args, Command, ManualLines};
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
 
+mod audit;
 mod check;
 mod close;
 mod correct;
@@ -20,6 +21,7 @@ mod findings;
 mod import;
 mod keep;
 mod live;
+mod manual;
 mod reference;
 mod reports;
 mod sql;
@@ -68,6 +70,18 @@ async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<O
         Command::Thresholds(r) => reference::run(place, ReferenceTable::Thresholds, r, format).await,
         Command::Specs(r) => reference::run(place, ReferenceTable::Specs, r, format).await,
         Command::FindingNotes(r) => reference::run(place, ReferenceTable::FindingNotes, r, format).await,
+        Command::Terms(r) => reference::run(place, ReferenceTable::Terms, r, format).await,
+        Command::Discounts(r) => reference::run(place, ReferenceTable::Discounts, r, format).await,
+        Command::CostPools(r) => reference::run(place, ReferenceTable::CostPools, r, format).await,
+        Command::EnergyPrices(r) => reference::run(place, ReferenceTable::EnergyPrices, r, format).await,
+        Command::Budgets(r) => reference::run(place, ReferenceTable::Budgets, r, format).await,
+        Command::CostCenters(r) => reference::run(place, ReferenceTable::CostCenters, r, format).await,
+        Command::ManualLines(ManualLines::Table(r)) => {
+            reference::run(place, ReferenceTable::ManualLines, r, format).await
+        }
+        Command::ManualLines(ManualLines::Add(line)) => manual::add(place, &line).await,
+        Command::ManualLines(ManualLines::Withdraw(line)) => manual::withdraw(place, &line).await,
+        Command::Audit(a) => audit::run(place, &a, format).await,
         Command::Report(r) => reports::run(place, r, format).await,
         Command::Findings(f) => findings::run(place, f, format).await,
         Command::Explain(e) => explain::run(place, &e, format).await,

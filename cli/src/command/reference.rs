@@ -1,12 +1,14 @@
-//! `inventory`, `pools`, `tiers`, `rules`, `weights`, `rates`, `owners`, `quotas`: import and list.
+//! Reference tables (`inventory`, `pools`, `rates` ...): import, list, and end rows.
 
+use gpuledger_aggregator::lake::Lake;
 use gpuledger_aggregator::reference;
 use gpuledger_aggregator::report::Format;
 use gpuledger_collector::input;
-use gpuledger_control::{ImportOptions, Listing, ReferenceTable};
+use gpuledger_control::{Control, ImportOptions, ImportReport, Listing, ReferenceTable};
+use gpuledger_schema::window;
 
 use super::print;
-use crate::args::Reference;
+use crate::args::{Forced, Reference};
 use crate::clock;
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
@@ -18,14 +20,45 @@ pub(super) async fn run(
     format: Format,
 ) -> anyhow::Result<Outcome> {
     match what {
-        Reference::Import { zone, file } => {
+        Reference::Import { zone, forced, file } => {
             let read = input::read(&file, &mut std::io::stdin().lock())?;
-            let told = import(place, table, &read.name, &read.bytes, zone.as_deref()).await?;
+            let told = import_as(place, table, &read.name, &read.bytes, zone.as_deref(), &forced).await?;
             print(told.as_bytes())?;
         }
         Reference::List { zone } => list(place, table, zone.as_deref(), format)?,
+        Reference::End { selector, at, zone, forced } => {
+            let tz = place.zone_needed(zone.as_deref())?;
+            let at_ms = window::instant(&at, tz).map_err(|e| usage(e.to_string()))?;
+            print(end(place, table, &named(&selector)?, at_ms, zone.as_deref(), &forced).await?.as_bytes())?;
+        }
     }
     Ok(Outcome::Done)
+}
+
+/// Who runs this command, for the audit log.
+pub(crate) fn actor() -> String {
+    std::env::var("USER").unwrap_or_else(|_| "unknown".to_owned())
+}
+
+/// `COLUMN=VALUE` words.
+fn named(words: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+    let pair = |word: &String| {
+        let (column, value) = word.split_once('=').ok_or_else(|| usage(format!("`{word}` is not COLUMN=VALUE")))?;
+        Ok((column.to_owned(), value.to_owned()))
+    };
+    words.iter().map(pair).collect()
+}
+
+fn options(place: &Place, zone: Option<&str>, forced: &Forced) -> anyhow::Result<ImportOptions> {
+    Ok(ImportOptions {
+        zone: place.zone(zone)?,
+        currency: place.config.currency.clone(),
+        now_ms: clock::now_ms(),
+        actor: actor(),
+        force: forced.force,
+        reason: forced.reason.clone(),
+        approver: forced.approver.clone(),
+    })
 }
 
 /// Imports a CSV and publishes the table to the lake; says what changed.
@@ -36,27 +69,68 @@ pub(crate) async fn import(
     bytes: &[u8],
     zone: Option<&str>,
 ) -> anyhow::Result<String> {
-    let lake = place.lake_to_write()?;
+    import_as(place, table, name, bytes, zone, &Forced::default()).await
+}
+
+/// The same, with what is said of it.
+pub(crate) async fn import_as(
+    place: &Place,
+    table: ReferenceTable,
+    name: &str,
+    bytes: &[u8],
+    zone: Option<&str>,
+    forced: &Forced,
+) -> anyhow::Result<String> {
+    let options = options(place, zone, forced)?;
+    change(place, table, |control| control.import(table, name, bytes, options)).await
+}
+
+/// Ends the open rows of a selector and publishes the table; says what changed.
+pub(crate) async fn end(
+    place: &Place,
+    table: ReferenceTable,
+    selector: &[(String, String)],
+    at_ms: i64,
+    zone: Option<&str>,
+    forced: &Forced,
+) -> anyhow::Result<String> {
+    let options = options(place, zone, forced)?;
+    change(place, table, |control| control.end(table, selector, at_ms, options)).await
+}
+
+/// Changes a table under the writer's lock, and publishes it where something changed.
+async fn change(
+    place: &Place,
+    table: ReferenceTable,
+    change: impl FnOnce(&mut Control) -> Result<ImportReport, gpuledger_control::ControlError>,
+) -> anyhow::Result<String> {
+    let lake: Lake = place.lake_to_write()?;
     let _lock = lake.lock()?;
     let mut control = place.control_to_write(&lake)?;
-    let options = ImportOptions {
-        zone: place.zone(zone)?,
-        currency: place.config.currency.clone(),
-        now_ms: clock::now_ms(),
-        actor: std::env::var("USER").unwrap_or_else(|_| "unknown".to_owned()),
-    };
-    let report = control.import(table, name, bytes, options)?;
-    if report.added > 0 || !report.ended.is_empty() {
+    let report = change(&mut control)?;
+    if report.changed() {
         reference::publish(&lake, &control, table).await?;
     }
+    Ok(told(table, &report))
+}
+
+fn told(table: ReferenceTable, report: &ImportReport) -> String {
     let mut told = format!(
         "{}: {} rows added, {} there already, version {}\n",
         table, report.added, report.unchanged, report.version
     );
-    for ended in &report.ended {
-        told.push_str(&format!("ended: {ended}\n"));
+    for (verb, rows) in
+        [("ended", &report.ended), ("superseded", &report.superseded), ("goes on as a row of its own", &report.split)]
+    {
+        rows.iter().for_each(|row| told.push_str(&format!("{verb}: {row}\n")));
     }
-    Ok(told)
+    if !report.corrects.is_empty() {
+        told.push_str(&format!(
+            "closed periods touched: {}; what differs there becomes corrections in the next open period\n",
+            report.corrects.join(", ")
+        ));
+    }
+    told
 }
 
 fn list(place: &Place, table: ReferenceTable, zone: Option<&str>, format: Format) -> anyhow::Result<()> {

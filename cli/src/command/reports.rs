@@ -13,7 +13,7 @@ use crate::place::Place;
 
 pub(super) async fn run(place: &Place, what: Report, format: Format) -> anyhow::Result<Outcome> {
     let lake = place.lake()?;
-    let any: Currency = "XXX".parse()?;
+    let any = Currency::none();
     let made = match &what {
         Report::Accounting(a) => {
             let ask = ask(place, a, &[Dimension::Cluster], any)?;
@@ -106,7 +106,7 @@ async fn assets(place: &Place, lake: &Lake, a: &Assets) -> anyhow::Result<report
 }
 
 async fn census(place: &Place, lake: &Lake, a: &Census) -> anyhow::Result<report::Report> {
-    let currency: Currency = "XXX".parse()?;
+    let currency = Currency::none();
     let reader = place.reader(lake).await?;
     let ask = if a.asked.month.is_some() || a.asked.from.is_some() {
         ask(place, &a.asked, &[], currency)?
@@ -152,7 +152,7 @@ fn months_to(month: &str, zone: chrono_tz::Tz) -> anyhow::Result<Vec<Window>> {
 pub(super) fn currency_or_none(place: &Place, lake: &Lake) -> anyhow::Result<Currency> {
     match place.currency(lake) {
         Ok(currency) => Ok(currency),
-        Err(_) if place.config.currency.is_none() => Ok("XXX".parse()?),
+        Err(_) if place.config.currency.is_none() => Ok(Currency::none()),
         Err(e) => Err(e),
     }
 }

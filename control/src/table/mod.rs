@@ -12,7 +12,14 @@ use crate::error::Problems;
 use crate::kind::{Kind, show_instant};
 use crate::plan::Placed;
 
+pub(crate) mod budget;
+pub(crate) mod cost_center;
+pub(crate) mod cost_pool;
+pub(crate) mod discount;
+pub(crate) mod energy_price;
 pub(crate) mod inventory;
+pub(crate) mod manual_line;
+pub(crate) mod money;
 pub(crate) mod note;
 pub(crate) mod owner;
 pub(crate) mod pool;
@@ -20,6 +27,7 @@ pub(crate) mod quota;
 pub(crate) mod rate;
 pub(crate) mod rule;
 pub(crate) mod spec;
+pub(crate) mod terms;
 pub(crate) mod threshold;
 pub(crate) mod tier;
 pub(crate) mod weight;
@@ -49,19 +57,33 @@ pub enum ReferenceTable {
     Specs,
     /// What people say of findings.
     FindingNotes,
+    /// How pools are billed.
+    Terms,
+    /// Multipliers on prices.
+    Discounts,
+    /// What pools really cost.
+    CostPools,
+    /// What energy costs.
+    EnergyPrices,
+    /// What teams may spend.
+    Budgets,
+    /// The tree of cost centres.
+    CostCenters,
+    /// Credits and adjustments booked by hand.
+    ManualLines,
 }
 
 /// A word that is no reference table's command.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown reference table `{0}`; it is one of inventory, pools, tiers, rules, weights, rates, owners, quotas, \
-     thresholds, specs, finding-notes"
+     thresholds, specs, finding-notes, terms, discounts, cost-pools, energy-prices, budgets, cost-centers, manual-lines"
 )]
 pub struct UnknownTable(pub String);
 
 impl ReferenceTable {
     /// Every reference table, in the order in which they are published.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 18] = [
         Self::Inventory,
         Self::Pools,
         Self::Tiers,
@@ -73,6 +95,13 @@ impl ReferenceTable {
         Self::Thresholds,
         Self::Specs,
         Self::FindingNotes,
+        Self::Terms,
+        Self::Discounts,
+        Self::CostPools,
+        Self::EnergyPrices,
+        Self::Budgets,
+        Self::CostCenters,
+        Self::ManualLines,
     ];
 
     /// Its name in commands: `gpuledger rates import`.
@@ -89,6 +118,13 @@ impl ReferenceTable {
             Self::Thresholds => "thresholds",
             Self::Specs => "specs",
             Self::FindingNotes => "finding-notes",
+            Self::Terms => "terms",
+            Self::Discounts => "discounts",
+            Self::CostPools => "cost-pools",
+            Self::EnergyPrices => "energy-prices",
+            Self::Budgets => "budgets",
+            Self::CostCenters => "cost-centers",
+            Self::ManualLines => "manual-lines",
         }
     }
 
@@ -100,6 +136,23 @@ impl ReferenceTable {
     /// Its CSV columns, in the order in which they are listed.
     pub fn header(self) -> Vec<&'static str> {
         self.spec().header()
+    }
+
+    /// Whether a row changes what is billed for the time in which it holds: once that is closed, only by force.
+    pub const fn bills(self) -> bool {
+        matches!(
+            self,
+            Self::Inventory
+                | Self::Pools
+                | Self::Tiers
+                | Self::Rules
+                | Self::Rates
+                | Self::Owners
+                | Self::Quotas
+                | Self::Terms
+                | Self::Discounts
+                | Self::EnergyPrices
+        )
     }
 
     pub(crate) fn spec(self) -> &'static Spec {
@@ -115,6 +168,13 @@ impl ReferenceTable {
             Self::Thresholds => &threshold::SPEC,
             Self::Specs => &spec::SPEC,
             Self::FindingNotes => &note::SPEC,
+            Self::Terms => &terms::SPEC,
+            Self::Discounts => &discount::SPEC,
+            Self::CostPools => &cost_pool::SPEC,
+            Self::EnergyPrices => &energy_price::SPEC,
+            Self::Budgets => &budget::SPEC,
+            Self::CostCenters => &cost_center::SPEC,
+            Self::ManualLines => &manual_line::SPEC,
         }
     }
 }
@@ -224,7 +284,7 @@ impl Spec {
         self.columns.iter().map(|c| c.stored).chain(self.derived.iter().map(|d| d.stored)).collect()
     }
 
-    fn position(&self, stored: &str) -> Option<usize> {
+    pub(crate) fn position(&self, stored: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.stored == stored)
     }
 
@@ -275,6 +335,8 @@ pub(crate) struct Whole<'a> {
     pub(crate) rows: Vec<&'a Placed>,
     /// Zone in which instants are shown.
     pub(crate) zone: Tz,
+    /// Another table that has amounts, and the currency they are in.
+    pub(crate) ledger_currency: Option<(&'static str, String)>,
 }
 
 /// The time that none of these intervals covers, as intervals. They must be sorted and apart.

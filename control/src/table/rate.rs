@@ -4,11 +4,10 @@ use gpuledger_schema::id::id63;
 use gpuledger_schema::table::Row;
 use gpuledger_schema::table::reference::RateRow;
 
-use super::{Derived, FROM, Fields, Spec, TO, Whole, no_check, optional, reference_row, required};
+use super::money::one_currency;
+use super::{Derived, FROM, Fields, Spec, TO, no_check, optional, reference_row, required};
 use crate::cell::Cell;
-use crate::error::Problems;
 use crate::kind::Kind;
-use crate::plan::Origin;
 
 pub(crate) const SPEC: Spec = Spec {
     table: RateRow::TABLE,
@@ -41,25 +40,4 @@ fn rate_id(row: &Fields<'_>) -> Cell {
     let currency = row.text("currency").unwrap_or("");
     let parts: Vec<&str> = selectors.chain([from.as_str(), price.as_str(), currency]).collect();
     Cell::Int(id63("rate", &parts))
-}
-
-fn one_currency(whole: &Whole<'_>, problems: &mut Problems<'_>) {
-    let currency = |row| Fields { spec: whole.spec, record: row }.text("currency");
-    let Some(first) = whole.rows.first() else { return };
-    let Some(first_code) = currency(&first.record) else { return };
-    let named = match first.origin {
-        Origin::Stored(_) => "the rates that are there are in".to_owned(),
-        Origin::Line(line) => format!("line {line} is in"),
-    };
-    for row in &whole.rows {
-        if let (Origin::Line(line), Some(code)) = (row.origin, currency(&row.record))
-            && code != first_code
-        {
-            problems.push(
-                line,
-                Some("currency"),
-                format!("the rate is in {code}, but {named} {first_code}: a ledger has one currency"),
-            );
-        }
-    }
 }

@@ -32,7 +32,7 @@ fn a_price_change_ends_the_open_price_to_the_millisecond() {
         ("anna", "in.csv", 1_775_000_000_000)
     );
     assert!(edits[1].before.as_ref().unwrap().contains("\"to_ms\":null"), "{edits:?}");
-    assert!(edits[1].after.contains(&format!("\"to_ms\":{MID_MARCH}")), "{edits:?}");
+    assert!(edits[1].after.as_ref().unwrap().contains(&format!("\"to_ms\":{MID_MARCH}")), "{edits:?}");
 
     // The file of January again: its price was ended by its successor, and stays so.
     let report = ledger.import(Rates, old);

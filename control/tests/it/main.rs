@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that unwraps says where it failed")]
 
 mod files;
+mod forced;
 mod history;
+mod money;
 mod opening;
+mod periods;
 mod refusals;
 
 use std::path::Path;
@@ -70,6 +73,7 @@ fn options() -> ImportOptions {
         currency: Some("CNY".into()),
         now_ms: 1_775_000_000_000,
         actor: "anna".into(),
+        ..ImportOptions::default()
     }
 }
 

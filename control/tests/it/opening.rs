@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gpuledger_control::ReferenceTable::Rates;
-use gpuledger_control::{Control, ControlError};
+use gpuledger_control::{AuditQuery, Control, ControlError};
 use gpuledger_schema::table::reference::RateRow;
 
 use crate::Ledger;
@@ -40,7 +40,7 @@ fn a_newer_format_is_refused() {
     for error in [Control::open(&ledger.path()).unwrap_err(), Control::open_read_only(&ledger.path()).unwrap_err()] {
         assert_eq!(
             error.to_string(),
-            format!("control file {} has format 99, this gpuledger reads format 2", ledger.path().display())
+            format!("control file {} has format 99, this gpuledger reads format 3", ledger.path().display())
         );
     }
 }
@@ -88,4 +88,40 @@ fn set_read_only(folder: &Path, read_only: bool) {
     use std::os::unix::fs::PermissionsExt;
     let mode = if read_only { 0o555 } else { 0o755 };
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// A file as the release before this one left it: format 2, with an edit log of its own.
+#[test]
+fn the_edits_of_an_older_file_become_the_first_entries_of_the_audit_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("control.sqlite");
+    let old = rusqlite::Connection::open(&path).unwrap();
+    for format in ["0001_reference_tables", "0002_findings"] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("migrations/{format}.sql"));
+        old.execute_batch(&std::fs::read_to_string(file).unwrap()).unwrap();
+    }
+    old.execute_batch(
+        "INSERT INTO meta VALUES ('format', 2);
+         INSERT INTO table_version VALUES ('rate', 2);
+         INSERT INTO rate VALUES (1, NULL, NULL, NULL, NULL, NULL, 10000000, 'EUR', 0, 86400000);
+         INSERT INTO edit (at_ms, actor, file, table_name, version, before, after) VALUES
+             (5, 'anna', 'old.csv', 'rate', 1, NULL, '{\"price_micros\":10000000}'),
+             (6, 'ben', 'new.csv', 'rate', 2, '{\"to_ms\":null}', '{\"to_ms\":86400000}');",
+    )
+    .unwrap();
+    drop(old);
+    let refused = Control::open_read_only(&path).unwrap_err();
+    assert!(refused.to_string().ends_with("has format 2, this gpuledger reads format 3"), "{refused}");
+
+    let control = Control::open(&path).unwrap();
+    let edits = control.edits(Rates).unwrap();
+    assert_eq!(
+        edits.iter().map(|e| (e.at_ms, e.actor.as_str(), e.file.as_str(), e.version)).collect::<Vec<_>>(),
+        [(5, "anna", "old.csv", 1), (6, "ben", "new.csv", 2)]
+    );
+    let actions: Vec<_> = control.audit(&AuditQuery::default()).unwrap().into_iter().map(|e| e.action).collect();
+    assert_eq!(actions, ["add", "end"]);
+    let check = control.verify_audit(&[]).unwrap();
+    assert_eq!((check.entries, check.broken), (2, None));
+    assert_eq!(control.rows::<RateRow>().unwrap().len(), 1);
 }

@@ -5,7 +5,7 @@ use gpuledger_control::{Control, ImportOptions};
 
 use crate::{Ledger, options};
 
-fn check(table: ReferenceTable, csv: impl AsRef<[u8]>, problems: &[&str]) {
+pub(crate) fn check(table: ReferenceTable, csv: impl AsRef<[u8]>, problems: &[&str]) {
     assert_eq!(Ledger::new().refused(table, csv), problems);
 }
 

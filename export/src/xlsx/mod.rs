@@ -97,7 +97,7 @@ fn add(
 fn properties(bill: &Bill, lang: Lang) -> Result<DocProperties, ExportError> {
     let made = ExcelDateTime::from_timestamp(head::document_ms(bill).div_euclid(1000)).map_err(failed)?;
     let title = lang.fill("book.title", &[("period", &bill.period)]);
-    Ok(DocProperties::new().set_title(title).set_company(&bill.issuer).set_creation_datetime(made))
+    Ok(DocProperties::new().set_title(title).set_company(&bill.issuer).set_creation_datetime(&made))
 }
 
 /// What the bill is, its three sums and their proof, what the platform bears, notes.

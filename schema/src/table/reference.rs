@@ -1,5 +1,6 @@
 //! Reference tables: dated rows `[from_ms, to_ms)` that a person maintains; SQL reads them as lake versions only.
 
+use super::money::{BudgetRow, CostCenterRow, CostPoolRow, DiscountRow, EnergyPriceRow, ManualLineRow, TermsRow};
 use super::{Row, Table, table};
 
 table! {
@@ -175,5 +176,12 @@ pub fn all() -> Vec<Table> {
         ThresholdRow::TABLE,
         SpecRow::TABLE,
         FindingNoteRow::TABLE,
+        TermsRow::TABLE,
+        DiscountRow::TABLE,
+        CostPoolRow::TABLE,
+        EnergyPriceRow::TABLE,
+        BudgetRow::TABLE,
+        CostCenterRow::TABLE,
+        ManualLineRow::TABLE,
     ]
 }

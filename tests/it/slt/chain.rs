@@ -2,7 +2,7 @@
 //!
 //! Observed, derived and reference tables come from the schema crate, with text as Delta returns it (Utf8View). A step
 //! table has the columns that its statement gives when everything before it is empty. What Rust registers (`calendar`,
-//! `exact`, `target`, what a close reads) is written down here.
+//! `exact`, `target`, `line_id`, a bill, what a close reads) is written down here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -65,6 +65,7 @@ fn registered() -> Vec<(&'static str, SchemaRef)> {
         ("fresh_line", StatementLineRow::TABLE.schema()),
         ("fresh_charge", ChargeRow::TABLE.schema()),
         ("loose_charge", ChargeRow::TABLE.schema()),
+        ("line_id", schema(&[("line_key", DataType::Utf8), ("line_id", DataType::Int64)])),
         ("bill_line", StatementLineRow::TABLE.schema()),
         ("bill_charge", ChargeRow::TABLE.schema()),
     ]
