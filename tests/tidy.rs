@@ -54,6 +54,11 @@ const FLOATS: &[(&str, &str)] = &[
     ("native/", "the driver's interface has doubles; they end there"),
     ("tests/nvml-sim/", "the driver's interface has doubles"),
     ("collector/src/node/metrics.rs", "the exposition format has doubles"),
+    ("export/src/pdf/canvas.rs", "coordinates of a PDF are floats: whole twentieths of a point end there"),
+    (
+        "export/src/xlsx/cell.rs",
+        "a cell is a double: a decimal of at most 15 digits is read into one, and comes back the same",
+    ),
 ];
 
 /// Dependencies that only some crates may name, and why.

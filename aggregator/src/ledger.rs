@@ -117,7 +117,10 @@ pub async fn build(
         return publish(&engine, lake, cut_number, last, None, BuildReport::default()).await;
     };
     let since = last.as_ref().filter(|(_, b)| b.rules == rules() && b.days.is_some());
-    let wanted = touched(lake, since.map(|(_, b)| b), cut_number, all).await?;
+    let mut wanted = touched(lake, since.map(|(_, b)| b), cut_number, all).await?;
+    // cells whose minutes are kept no longer stay what they are: derived again they would say that nobody measured
+    let kept_from = cut.minutes_from.unwrap_or(i32::MIN);
+    wanted.retain(|day| *day >= kept_from);
     failures(&engine, all, &wanted).await?;
     let spans = spans(&engine, &wanted).await?;
     let in_all: usize = spans.iter().map(|(a, b)| (b - a) as usize).sum();
@@ -134,8 +137,10 @@ pub async fn build(
         report.rows += span::write(lake, span).await?;
         progress(done, in_all);
     }
-    drop_days_outside(lake, last.as_ref().and_then(|(_, b)| b.days), all).await?;
-    publish(&engine, lake, cut_number, last, Some(all), report).await
+    let before = last.as_ref().and_then(|(_, b)| b.days);
+    drop_days_outside(lake, before, all, kept_from).await?;
+    let first = before.map_or(all.0, |(first, _)| if first < kept_from { first.min(all.0) } else { all.0 });
+    publish(&engine, lake, cut_number, last, Some((first, all.1)), report).await
 }
 
 /// Registers every observed and reference table at its version in the cut (empty where it has none).
@@ -323,8 +328,14 @@ pub async fn span_steps(engine: &Engine, span: (i32, i32)) -> Result<(), LedgerE
 }
 
 /// Usage of days that no longer exist (an import taken back, an as-of that moved) goes.
-async fn drop_days_outside(lake: &Lake, before: Option<(i32, i32)>, all: (i32, i32)) -> Result<(), LedgerError> {
+async fn drop_days_outside(
+    lake: &Lake,
+    before: Option<(i32, i32)>,
+    all: (i32, i32),
+    kept_from: i32,
+) -> Result<(), LedgerError> {
     let Some((first, last)) = before else { return Ok(()) };
+    let first = first.max(kept_from);
     for gone in [(first, all.0.min(last + 1)), (first.max(all.1 + 1), last + 1)] {
         if gone.0 < gone.1 {
             for spec in [USAGE].iter().chain(&STEPS_BY_DAY) {

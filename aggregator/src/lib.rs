@@ -10,6 +10,7 @@ pub mod close;
 pub mod engine;
 pub mod explain;
 pub mod ingest;
+pub mod keep;
 pub mod lake;
 pub mod ledger;
 pub mod reference;

@@ -5,10 +5,14 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 mod close;
+mod export;
+mod keep;
 mod money;
 mod report;
 
 pub(crate) use close::{Close, Correct, LineAnswer, Periods, Statement, StatementAnswer, Uncharged, Verify};
+pub(crate) use export::Export;
+pub(crate) use keep::{Backup, Maintain, Restore};
 pub(crate) use money::{
     Audit, AuditVerify, Budgets, Cost, Forced, ManualLine, ManualLines, Memory, Quote, Rates, Reference, Withdraw,
 };
@@ -160,6 +164,20 @@ pub(crate) enum Command {
     /// What nobody was charged for, and why
     #[command(after_help = "Example:\n  gpuledger uncharged --month 2026-03")]
     Uncharged(Uncharged),
+    /// Documents of a bill: spreadsheet, statements, CSV, JSON, posting file, Parquet, FOCUS
+    #[command(
+        after_help = "Examples:\n  gpuledger export 2026-10 --as xlsx --out .\n  gpuledger export 2026-10 --as pdf --team nlp --lang zh\n  gpuledger export 2026-Q4 --as csv --bom --out q4.csv\n  gpuledger export 2026-10 --as focus --out focus.parquet"
+    )]
+    Export(Export),
+    /// Daily upkeep of the lake: small files become large ones, old minutes go, files that nothing names go
+    #[command(after_help = "Examples:\n  gpuledger maintain --dry-run\n  gpuledger maintain")]
+    Maintain(Maintain),
+    /// Copy lake and control file to another folder or object store, while others read and write
+    #[command(after_help = "Example:\n  gpuledger backup s3://backups/gpuledger")]
+    Backup(Backup),
+    /// Bring back a backup into an empty data folder
+    #[command(after_help = "Example:\n  gpuledger restore s3://backups/gpuledger --data gpuledger-data")]
+    Restore(Restore),
     /// Every invariant that applies, a line each
     #[command(after_help = "Example:\n  gpuledger check --zone Europe/Berlin")]
     Check(Check),

@@ -51,7 +51,8 @@ impl Place {
             .with_context(|| format!("there is no data at `{}` (see --data); import something first", self.data))
     }
 
-    fn control_path(&self, lake: &Lake) -> anyhow::Result<PathBuf> {
+    /// Where the control file lies.
+    pub(crate) fn control_path(&self, lake: &Lake) -> anyhow::Result<PathBuf> {
         let folder = match (&self.config.control_dir, lake.folder()) {
             (Some(dir), _) => PathBuf::from(dir),
             (None, Some(folder)) => folder.to_owned(),

@@ -14,6 +14,8 @@ use crate::list::Listing;
 use crate::open;
 use crate::table::{ReferenceRow, ReferenceTable, Spec};
 
+mod copy;
+
 /// The control file, open.
 #[derive(Debug)]
 pub struct Control {

@@ -34,6 +34,9 @@ pub struct Cut {
     pub touched_days: BTreeSet<i32>,
     /// Every UTC day from this one on was changed too (a device came, a rule changed).
     pub touched_from: Option<i32>,
+    /// First UTC day whose minutes are kept; absent: all are. Days before are never derived again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minutes_from: Option<i32>,
 }
 
 /// Derived tables and what they were made from.

@@ -13,13 +13,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use url::Url;
 
+mod copy;
 mod document;
 mod lock;
 mod table;
 
+pub use copy::Copied;
 pub use document::{Batch, BatchSegment, Build, Cut};
 pub use lock::WriterLock;
-pub use table::{Digested, TableError, TableFile};
+pub use table::{Compacted, Digested, TableError, TableFile};
 
 use gpuledger_schema::path::{self, Numbered};
 

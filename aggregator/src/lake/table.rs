@@ -22,8 +22,10 @@ use url::Url;
 
 use super::{Lake, LakeError};
 
+mod keep;
 mod rows;
 
+pub use keep::Compacted;
 pub use rows::{Digested, TableFile};
 
 /// A Delta table failed; the message names table and operation.

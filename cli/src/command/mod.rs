@@ -17,8 +17,10 @@ mod close;
 mod correct;
 mod demo;
 mod explain;
+mod export;
 mod findings;
 mod import;
+mod keep;
 mod live;
 mod manual;
 mod quote;
@@ -92,6 +94,10 @@ async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<O
         Command::Correct(c) => correct::run(place, &c, format).await,
         Command::Statement(s) => close::statement(place, &s, format).await,
         Command::Uncharged(u) => close::uncharged(place, &u, format).await,
+        Command::Export(e) => export::run(place, &e).await,
+        Command::Maintain(m) => keep::maintain(place, &m, format).await,
+        Command::Backup(b) => keep::backup(place, &b).await,
+        Command::Restore(r) => keep::restore(place, &r).await,
         Command::Check(c) => check::run(place, &c, format).await,
         Command::Sql(s) => sql::run(place, &s, format).await,
         Command::CollectFor(asked) => live::collect(&asked),
