@@ -14,6 +14,7 @@ mod bad_reference;
 mod bad_segments;
 mod case_collector;
 mod case_definitions;
+mod case_modes;
 mod case_money;
 mod case_slurm;
 mod case_time;
