@@ -1,8 +1,8 @@
 //! `report usage`: the six classes, effective time and coverage.
 
 use super::dimension::Dimension;
-use super::grouped::{Group, Measure, grouped, ppm};
 use super::facts::price_facts;
+use super::grouped::{Group, Measure, grouped, ppm};
 use super::{Ask, Column, Kind, Reader, Report, ReportError, Value, texts};
 use crate::engine::Params;
 

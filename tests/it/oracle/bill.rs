@@ -292,7 +292,8 @@ fn share_out(facts: &Facts, pieces: &[Piece], window: Window, items: &BTreeMap<I
             for (center, ms) in centers.keys().zip(divide(ms, &sizes)) {
                 let own = Use { team: Some(team.clone()), cost_center: center.clone(), ..of.clone() };
                 lines.add(team_line(&format!("shared_{}", item.2), &own, &item.3, p.as_ref()), ms, [0; 3]);
-                let out = Key { reason: Some(item.2.to_owned()), ..platform_line("shared_out", &of, &item.3, p.as_ref()) };
+                let out =
+                    Key { reason: Some(item.2.to_owned()), ..platform_line("shared_out", &of, &item.3, p.as_ref()) };
                 lines.add(out, -ms, [0; 3]);
             }
         }

@@ -31,7 +31,7 @@ use gpuledger_schema::table::{
 };
 
 pub(crate) use bill::{Key, LINES, Sum, bill, lines_seen};
-pub(crate) use money::{Amount, Piece, charges, pieces};
+pub(crate) use money::{Amount, charges, pieces};
 pub(crate) use who::{Unit, Who};
 
 /// Everything that was observed and is valid.

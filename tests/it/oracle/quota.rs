@@ -56,8 +56,7 @@ pub(super) fn borrow(facts: &Facts, pieces: &mut Vec<Piece>) -> Vec<Reserve> {
         let teams: BTreeSet<String> = here.iter().filter_map(|i| pieces[*i].of.team.clone()).collect();
         for team in teams.union(&reserve.quota.keys().cloned().collect()) {
             let quota = reserve.quota.get(team).copied().or(by_quota.then_some(0));
-            let own: Vec<usize> =
-                here.iter().copied().filter(|i| pieces[*i].of.team.as_ref() == Some(team)).collect();
+            let own: Vec<usize> = here.iter().copied().filter(|i| pieces[*i].of.team.as_ref() == Some(team)).collect();
             let held: i64 = own.iter().map(|i| pieces[*i].held()).sum();
             let Some(quota) = quota else { continue };
             reserve.spare += (quota - held).max(0);

@@ -22,7 +22,13 @@ pub(super) fn divide(ms: i64, weights: &[i128]) -> Vec<i64> {
 }
 
 /// Teams that bear a pool's unused time by a method, in order, with their weights.
-pub(super) fn weights(facts: &Facts, pieces: &[Piece], pool: &str, method: &str, window: Window) -> BTreeMap<String, i128> {
+pub(super) fn weights(
+    facts: &Facts,
+    pieces: &[Piece],
+    pool: &str,
+    method: &str,
+    window: Window,
+) -> BTreeMap<String, i128> {
     let here = || pieces.iter().filter(|p| p.of.pool == pool);
     let mut held: BTreeMap<String, i128> = BTreeMap::new();
     for p in here().filter(|p| p.held() > 0) {

@@ -237,15 +237,13 @@ pub(super) async fn bill(reader: &Reader, window: Window, zone: Tz) -> BTreeMap<
     assert_eq!(bill::violations(reader, &bill).await.expect("checked"), Vec::<String>::new());
     bill::round(reader.engine(), &period.currency, &mut bill).await.unwrap_or_else(|e| panic!("{e:?}"));
     let c = bill.conservation;
-    let sum = |platform: bool| bill.lines.iter().filter(|l| l.platform == platform).map(|l| l.amount_minor).sum::<i64>();
+    let sum =
+        |platform: bool| bill.lines.iter().filter(|l| l.platform == platform).map(|l| l.amount_minor).sum::<i64>();
     assert_eq!((sum(false), sum(true)), (c.billed_minor, c.fleet_minor - c.billed_minor), "to the minor unit");
     let mut out: BTreeMap<Key, Sum> = BTreeMap::new();
     for l in bill.lines {
-        let sum = Sum {
-            quantity: l.quantity_ms,
-            held: [l.busy_ms, l.held_idle_ms, l.held_unmeasured_ms],
-            exact: l.exact,
-        };
+        let sum =
+            Sum { quantity: l.quantity_ms, held: [l.busy_ms, l.held_idle_ms, l.held_unmeasured_ms], exact: l.exact };
         let key = Key {
             kind: l.kind,
             team: l.team,
