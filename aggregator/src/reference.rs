@@ -60,6 +60,7 @@ fn rows_of(control: &Control, table: ReferenceTable) -> Result<Vec<RecordBatch>,
         ReferenceTable::Thresholds => rows::<ThresholdRow>(control),
         ReferenceTable::Specs => rows::<SpecRow>(control),
         ReferenceTable::FindingNotes => rows::<FindingNoteRow>(control),
+        ReferenceTable::Contacts => rows::<gpuledger_schema::table::ContactRow>(control),
     }
 }
 

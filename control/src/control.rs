@@ -15,8 +15,8 @@ use crate::table::{ReferenceRow, ReferenceTable, Spec};
 /// The control file, open.
 #[derive(Debug)]
 pub struct Control {
-    connection: Connection,
-    path: PathBuf,
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
 }
 
 /// A row of the edit log.
@@ -107,7 +107,7 @@ impl Control {
         read().map_err(|e| self.error("read the edit log from", e))
     }
 
-    fn error(&self, doing: &'static str, source: rusqlite::Error) -> ControlError {
+    pub(crate) fn error(&self, doing: &'static str, source: rusqlite::Error) -> ControlError {
         ControlError::sql(&self.path, doing, source)
     }
 }

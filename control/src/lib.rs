@@ -20,6 +20,7 @@ mod import;
 mod kind;
 mod list;
 mod open;
+mod outbox;
 mod pattern;
 mod plan;
 mod table;
@@ -28,6 +29,10 @@ pub use control::{Control, Edit};
 pub use error::{ControlError, Problem};
 pub use import::{ImportOptions, ImportReport};
 pub use list::Listing;
+pub use outbox::{
+    Alert, AlertChanges, Attachment, Claim, Event, Lease, Message, MessageState, NewAlert, NewMessage, NewSilence, Outcome,
+    Posted, Silence, Summary,
+};
 pub use table::spec::default_specs;
 pub use table::threshold::{RULES, default_thresholds};
 pub use table::weight::default_task_weights;

@@ -12,6 +12,7 @@ use crate::error::Problems;
 use crate::kind::{Kind, show_instant};
 use crate::plan::Placed;
 
+pub(crate) mod contact;
 pub(crate) mod inventory;
 pub(crate) mod note;
 pub(crate) mod owner;
@@ -49,19 +50,21 @@ pub enum ReferenceTable {
     Specs,
     /// What people say of findings.
     FindingNotes,
+    /// Where people are reached.
+    Contacts,
 }
 
 /// A word that is no reference table's command.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown reference table `{0}`; it is one of inventory, pools, tiers, rules, weights, rates, owners, quotas, \
-     thresholds, specs, finding-notes"
+     thresholds, specs, finding-notes, contacts"
 )]
 pub struct UnknownTable(pub String);
 
 impl ReferenceTable {
     /// Every reference table, in the order in which they are published.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Inventory,
         Self::Pools,
         Self::Tiers,
@@ -73,6 +76,7 @@ impl ReferenceTable {
         Self::Thresholds,
         Self::Specs,
         Self::FindingNotes,
+        Self::Contacts,
     ];
 
     /// Its name in commands: `gpuledger rates import`.
@@ -89,6 +93,7 @@ impl ReferenceTable {
             Self::Thresholds => "thresholds",
             Self::Specs => "specs",
             Self::FindingNotes => "finding-notes",
+            Self::Contacts => "contacts",
         }
     }
 
@@ -115,6 +120,7 @@ impl ReferenceTable {
             Self::Thresholds => &threshold::SPEC,
             Self::Specs => &spec::SPEC,
             Self::FindingNotes => &note::SPEC,
+            Self::Contacts => &contact::SPEC,
         }
     }
 }

@@ -40,7 +40,7 @@ fn a_newer_format_is_refused() {
     for error in [Control::open(&ledger.path()).unwrap_err(), Control::open_read_only(&ledger.path()).unwrap_err()] {
         assert_eq!(
             error.to_string(),
-            format!("control file {} has format 99, this gpuledger reads format 2", ledger.path().display())
+            format!("control file {} has format 99, this gpuledger reads format 3", ledger.path().display())
         );
     }
 }

@@ -1,6 +1,6 @@
 //! Reference tables: dated rows `[from_ms, to_ms)` that a person maintains; SQL reads them as lake versions only.
 
-use super::{Row, Table, table};
+use super::{ContactRow, Row, Table, table};
 
 table! {
     /// GPUs a node (or a whole cluster) has, whether or not anybody sees them.
@@ -175,5 +175,6 @@ pub fn all() -> Vec<Table> {
         ThresholdRow::TABLE,
         SpecRow::TABLE,
         FindingNoteRow::TABLE,
+        ContactRow::TABLE,
     ]
 }
