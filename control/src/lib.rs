@@ -30,8 +30,8 @@ pub use error::{ControlError, Problem};
 pub use import::{ImportOptions, ImportReport};
 pub use list::Listing;
 pub use outbox::{
-    Alert, AlertChanges, Attachment, Claim, Event, Lease, Message, MessageState, NewAlert, NewMessage, NewSilence, Outcome,
-    Posted, Silence, Summary,
+    Alert, AlertChanges, Attachment, Claim, Event, Lease, Message, MessageState, NewAlert, NewMessage, NewSilence,
+    Outcome, Posted, Silence, Summary,
 };
 pub use table::spec::default_specs;
 pub use table::threshold::{RULES, default_thresholds};

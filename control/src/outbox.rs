@@ -125,7 +125,10 @@ impl MessageState {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let word: String = row.get("state")?;
         let known = Self::ALL.into_iter().find(|s| s.as_str() == word);
-        known.ok_or(rusqlite::Error::InvalidColumnName(word))
+        known.ok_or_else(|| {
+            let unknown = format!("`{word}` is not a state of a message");
+            rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, unknown.into())
+        })
     }
 }
 

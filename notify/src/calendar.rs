@@ -69,7 +69,9 @@ pub enum CalendarError {
         zone: String,
     },
     /// An hour cannot be read, or they are the wrong way round.
-    #[error("calendar `{name}`: from `{from}` to `{to}` are no hours of a day of the form HH:MM, the first before the second")]
+    #[error(
+        "calendar `{name}`: from `{from}` to `{to}` are no hours of a day of the form HH:MM, the first before the second"
+    )]
     Hours {
         /// The calendar.
         name: String,

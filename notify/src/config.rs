@@ -260,9 +260,9 @@ impl MailConfig {
         match (&self.user, &self.password_file, self.tls) {
             (Some(_), None, _) => wrong("user needs password_file: a file with the password, alone in it".to_owned()),
             (None, Some(_), _) => wrong("password_file needs user".to_owned()),
-            (Some(_), Some(_), MailTls::None) => {
-                wrong("a password is not sent in the clear: set tls to starttls or implicit, or leave out user".to_owned())
-            }
+            (Some(_), Some(_), MailTls::None) => wrong(
+                "a password is not sent in the clear: set tls to starttls or implicit, or leave out user".to_owned(),
+            ),
             _ => Ok(()),
         }
     }
@@ -283,7 +283,10 @@ impl WebhookConfig {
             _ => {}
         }
         if self.secret_file.is_some() && matches!(self.shape, Shape::Slack | Shape::Wecom) {
-            return Err(keys(&place, "slack and wecom sign nothing: leave out secret_file, and keep the URL in url_file"));
+            return Err(keys(
+                &place,
+                "slack and wecom sign nothing: leave out secret_file, and keep the URL in url_file",
+            ));
         }
         if !(1..=60).contains(&self.timeout_seconds) {
             return Err(keys(&place, "timeout_seconds is from 1 to 60"));

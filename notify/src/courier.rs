@@ -30,6 +30,9 @@ const BATCHES_MAX: usize = 50;
 /// First wait after a try, and the longest one, ms; shorter for what is urgent.
 const BACKOFF_MS: (i64, i64, i64) = (60_000, 3_600_000, 600_000);
 
+/// How often a record is tried while somebody else writes; each waits some seconds.
+const RECORD_TRIES: u32 = 10;
+
 /// Lends the time, epoch ms.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
@@ -288,8 +291,15 @@ impl Courier {
 
     async fn record(&self, message: &Message, outcome: Outcome, round: &mut Round) -> Result<(), ControlError> {
         let (lease, now_ms) = (self.lease(message), (self.clock)());
-        let recorded = outcome.clone();
-        let counts = self.store.call(move |control| control.record(&lease, &recorded, now_ms)).await?;
+        // What was delivered and cannot be recorded would be sent again: another writer is waited for longer than usual.
+        let mut patience = RECORD_TRIES;
+        let counts = loop {
+            let (lease, outcome) = (lease.clone(), outcome.clone());
+            match self.store.call(move |control| control.record(&lease, &outcome, now_ms)).await {
+                Err(ControlError::Busy { .. }) if patience > 0 => patience -= 1,
+                other => break other?,
+            }
+        };
         tracing::info!(message_id = message.message_id, kind = %message.kind, channel = %message.channel, outcome = ?outcome, counts);
         if counts {
             round.count(&outcome);
@@ -310,7 +320,8 @@ impl Courier {
 
     /// When its calendar opens, where it is closed and the message can wait. A calendar that is not configured is open.
     fn waits_until(&self, message: &Message) -> Option<i64> {
-        let calendar = message.calendar.as_ref().filter(|_| !message.urgent).and_then(|name| self.calendars.get(name))?;
+        let calendar =
+            message.calendar.as_ref().filter(|_| !message.urgent).and_then(|name| self.calendars.get(name))?;
         let now_ms = (self.clock)();
         let opens_ms = calendar.opens_ms(now_ms);
         (opens_ms > now_ms).then_some(opens_ms)

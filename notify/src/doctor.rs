@@ -95,14 +95,17 @@ async fn examine_mail(
     examination: Examination<'_>,
 ) -> Vec<Finding> {
     let what = "[mail]";
-    let mut findings: Vec<Finding> = mail.password_file.iter().filter_map(|path| readable_by_others(what, path)).collect();
+    let mut findings: Vec<Finding> =
+        mail.password_file.iter().filter_map(|path| readable_by_others(what, path)).collect();
     let mut session = match Session::open(mail).await {
         Ok(session) => session,
         Err(e) => {
             let advice = match e.step {
                 Step::Files => "correct the file, or the key that names it",
                 Step::Connect => "is the name right, does a firewall stand between, does the port fit tls?",
-                Step::Tls => "does the server offer STARTTLS, does its certificate name this host, is its authority in ca_file?",
+                Step::Tls => {
+                    "does the server offer STARTTLS, does its certificate name this host, is its authority in ca_file?"
+                }
                 Step::Auth => "are user and password_file right, and does the server allow them?",
             };
             findings.push(Finding::of(what, Health::Bad, e.to_string(), advice));
@@ -116,7 +119,9 @@ async fn examine_mail(
         let address = to.email.to_string();
         findings.push(match send_mail(texts, config, mail, &address, examination.now, &mut session).await {
             Ok(answer) => Finding::good(what, format!("a test mail to {address} was taken: {answer}")),
-            Err(why) => Finding::of(what, Health::Bad, format!("a test mail to {address}: {why}"), "may this sender send here?"),
+            Err(why) => {
+                Finding::of(what, Health::Bad, format!("a test mail to {address}: {why}"), "may this sender send here?")
+            }
         });
     }
     session.close().await;
@@ -190,9 +195,12 @@ async fn examine_alertmanager(config: &NotifyConfig) -> Finding {
     // no alerts: a call that changes nothing, by the way that alerts take
     match http::post(&client, url, &headers, b"[]".to_vec()).await {
         Ok(answer) if answer.is_success() => Finding::good(what, format!("it takes alerts: {}", answer.status)),
-        Ok(answer) => {
-            Finding::of(what, Health::Bad, format!("it answers {}", answer.status), "is url that of an Alertmanager, without /api/v2?")
-        }
+        Ok(answer) => Finding::of(
+            what,
+            Health::Bad,
+            format!("it answers {}", answer.status),
+            "is url that of an Alertmanager, without /api/v2?",
+        ),
         Err(http::Fault::NotSent(why) | http::Fault::Unknown(why)) => {
             Finding::of(what, Health::Bad, why, "is it running, and does a firewall stand between?")
         }
@@ -224,7 +232,12 @@ fn examine_contacts(
     for role in ["on-call", "finance", "operator"] {
         if !contacts.iter().any(|c| c.kind == "role" && c.name == role) {
             let found = format!("nobody has the role {role}: what it is told is told to nobody");
-            findings.push(Finding::of(what, Health::Doubtful, found, "import a contact of that role: gpuledger contacts import"));
+            findings.push(Finding::of(
+                what,
+                Health::Doubtful,
+                found,
+                "import a contact of that role: gpuledger contacts import",
+            ));
         }
     }
     if findings.is_empty() {
@@ -243,7 +256,13 @@ fn readable_by_others(what: &str, path: &Path) -> Option<Finding> {
     })
 }
 
-fn test_message(texts: &Texts, config: &NotifyConfig, channel: &str, address: &str, now: At) -> Result<Message, String> {
+fn test_message(
+    texts: &Texts,
+    config: &NotifyConfig,
+    channel: &str,
+    address: &str,
+    now: At,
+) -> Result<Message, String> {
     let notice = Notice::Test(Test { address: address.to_owned(), at: now });
     let site = config.site.as_deref().unwrap_or("gpuledger");
     let reader = Reader { site, who: None, names: channel == "mail" };

@@ -82,11 +82,13 @@ pub(crate) async fn post(
         request = request.header(HeaderName::from_static(name), value);
     }
     let mut response = request.send().await.map_err(|e| {
-        let sent = !(e.is_connect() || e.is_builder() || e.is_request() && !e.is_timeout() && never_began(&e));
-        if sent { Fault::Unknown(in_words(e)) } else { Fault::NotSent(in_words(e)) }
+        // no connection, or a URL that is not allowed: otherwise it may have arrived
+        let not_sent = e.is_connect() || e.is_builder();
+        if not_sent { Fault::NotSent(in_words(e)) } else { Fault::Unknown(in_words(e)) }
     })?;
     let status = response.status().as_u16();
-    let retry_after = response.headers().get(RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<i64>().ok());
+    let retry_after =
+        response.headers().get(RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<i64>().ok());
     let mut bytes = Vec::new();
     // A body that breaks off changes nothing: the status was said.
     while let Ok(Some(chunk)) = response.chunk().await {
@@ -100,18 +102,6 @@ pub(crate) async fn post(
         body: String::from_utf8_lossy(&bytes).into_owned(),
         retry_after_ms: retry_after.map(|s| s.clamp(1, RETRY_AFTER_MS_MAX / 1000) * 1000),
     })
-}
-
-/// Whether a request failed before its first byte: a URL of a scheme that is not allowed.
-fn never_began(error: &reqwest::Error) -> bool {
-    let mut cause = error.source();
-    while let Some(e) = cause {
-        if e.to_string().contains("URL scheme is not allowed") {
-            return true;
-        }
-        cause = e.source();
-    }
-    false
 }
 
 /// An error with its causes, without the URL.

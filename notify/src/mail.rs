@@ -9,7 +9,11 @@ use lettre::message::{Attachment as Part, Mailbox, MultiPart, SinglePart};
 use lettre::{Address, Message as Mime};
 use sha2::{Digest, Sha256};
 
+use crate::base64;
 use crate::config::MailConfig;
+
+/// Bytes of text in one encoded word: 64 characters with what stands around them, of 75 that are allowed.
+const ENCODED_WORD_BYTES: usize = 39;
 
 /// Why there is no mail of a message. It will never be one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -88,9 +92,9 @@ pub fn build(config: &MailConfig, message: &Message, attachments: &[Attachment])
     let mut builder = Mime::builder()
         .from(from.clone())
         .to(Mailbox::new(None, to.clone()))
-        .subject(message.title.clone())
         .message_id(Some(id.clone()))
         .date(SystemTime::UNIX_EPOCH + Duration::from_millis(u64::try_from(message.created_ms).unwrap_or(0)))
+        .raw_header(subject(&message.title))
         // no robot answers a robot
         .raw_header(header("Auto-Submitted", "auto-generated"))
         .raw_header(header("X-Auto-Response-Suppress", "All"))
@@ -120,8 +124,29 @@ fn header(name: &'static str, value: &str) -> HeaderValue {
     HeaderValue::new(HeaderName::new_from_ascii_str(name), value.to_owned())
 }
 
+/// The subject. One that looks encoded already would be decoded by whoever reads it: it is encoded whole.
+fn subject(title: &str) -> HeaderValue {
+    let name = HeaderName::new_from_ascii_str("Subject");
+    if !title.contains("=?") {
+        return HeaderValue::new(name, title.to_owned());
+    }
+    let mut words = vec![String::new()];
+    for c in title.chars() {
+        if words.last().is_none_or(|word| word.len() + c.len_utf8() > ENCODED_WORD_BYTES) {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut() {
+            word.push(c);
+        }
+    }
+    let encoded: Vec<String> =
+        words.iter().map(|word| format!("=?utf-8?b?{}?=", base64::encode(word.as_bytes()))).collect();
+    HeaderValue::dangerous_new_pre_encoded(name, title.to_owned(), encoded.join("\r\n "))
+}
+
 fn part(file: &Attachment) -> Result<SinglePart, MailError> {
-    let wrong = |reason: &str| MailError::Attachment { name: file.name.escape_debug().to_string(), reason: reason.to_owned() };
+    let wrong =
+        |reason: &str| MailError::Attachment { name: file.name.escape_debug().to_string(), reason: reason.to_owned() };
     if file.name.is_empty() || file.name.chars().any(|c| c.is_control() || c == '/' || c == '\\') {
         return Err(wrong("its name is no name of a file"));
     }
@@ -135,7 +160,9 @@ mod tests {
 
     #[test]
     fn an_address_cannot_bring_a_header() {
-        for bad in ["a@b.example\r\nBcc: x@y.example", "a@b.example, x@y.example", "A <a@b.example>", "a@b.example>", "a b@c"] {
+        for bad in
+            ["a@b.example\r\nBcc: x@y.example", "a@b.example, x@y.example", "A <a@b.example>", "a@b.example>", "a b@c"]
+        {
             assert!(address(bad).is_err(), "{bad:?}");
         }
         assert!(mailbox("Name\r\nBcc: x@y.example <a@b.example>").is_err());

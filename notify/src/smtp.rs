@@ -116,7 +116,8 @@ impl Session {
     /// Why not; the session can be used for others unless [`Session::is_broken`].
     pub async fn address(&mut self, envelope: &Envelope) -> Result<(), Refusal> {
         let mut options = Vec::new();
-        if envelope.has_non_ascii_addresses() {
+        let addresses = envelope.from().into_iter().chain(envelope.to());
+        if addresses.into_iter().any(|address| !AsRef::<str>::as_ref(address).is_ascii()) {
             if !self.connection.server_info().supports_feature(Extension::SmtpUtfEight) {
                 return Err(Refusal::Never("the mail server takes no addresses outside of ASCII".to_owned()));
             }

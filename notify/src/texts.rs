@@ -4,7 +4,8 @@
 
 use std::borrow::Cow;
 
-use minijinja::{AutoEscape, Environment, Error, State, UndefinedBehavior, Value};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, Value};
 
 use crate::notice::Notice;
 use crate::value;
@@ -133,8 +134,8 @@ impl Texts {
                 Some((_, "html")) => AutoEscape::Html,
                 _ => AutoEscape::None,
             });
-            env.set_trim_blocks(true);
-            env.set_lstrip_blocks(true);
+            // a line that holds nothing but a tag leaves no line
+            env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().map_err(broken)?);
             env.add_filter("grouped", grouped);
             env.add_filter("pad", |text: Cow<'_, str>, width: usize| padded(&text, width, false));
             env.add_filter("right", |text: Cow<'_, str>, width: usize| padded(&text, width, true));
@@ -177,7 +178,7 @@ fn render(
     let notice = value::context(json, hidden.as_deref());
     let read = |file: String, block: &'static str| -> Result<String, Error> {
         let mut made = env.get_template(&file)?.render_captured(notice.clone())?;
-        made.with_state_mut(|state: &mut State<'_, '_>| state.render_block(block)).map(|text| text.trim().to_owned())
+        made.with_state_mut(|state| state.render_block(block)).map(|text| text.trim().to_owned())
     };
     let text = |block| read(format!("{name}.txt"), block);
     let (title, lead) = (text("subject")?.replace('\n', " "), text("lead")?);
@@ -193,8 +194,7 @@ fn render(
             ("reader_kind", Value::from(kind)),
             ("reader_name", Value::from(who)),
         ];
-        let context: Value = fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
-        env.get_template(file)?.render(context)
+        env.get_template(file)?.render(Value::from_pairs(fields))
     };
     let text = layout("layout.txt", Value::from(plain))?;
     // the body was escaped where it was made
@@ -205,7 +205,7 @@ fn render(
 /// A word of the words that takes nothing.
 fn macro_of(env: &Environment<'_>, name: &str) -> Result<String, Error> {
     let mut made = env.get_template("words.txt")?.render_captured(Value::from(()))?;
-    made.with_state_mut(|state: &mut State<'_, '_>| state.call_macro(name, &[])).map(|text| text.trim().to_owned())
+    made.with_state_mut(|state| state.call_macro(name, &[])).map(|text| text.trim().to_owned())
 }
 
 /// Decimal text with its thousands apart: `-1248000.50` is `-1,248,000.50`. What is no decimal number stays as it is.
@@ -232,9 +232,11 @@ fn grouped(text: Cow<'_, str>) -> String {
 
 /// Text filled up to a width; characters of Chinese take two places.
 fn padded(text: &str, width: usize, right: bool) -> String {
-    let wide = |c: char| matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}'
+    let wide = |c: char| {
+        matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}'
         | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{fe4f}' | '\u{ff00}'..='\u{ff60}' | '\u{ffe0}'..='\u{ffe6}'
-        | '\u{20000}'..='\u{3fffd}');
+        | '\u{20000}'..='\u{3fffd}')
+    };
     let taken: usize = text.chars().map(|c| if wide(c) { 2 } else { 1 }).sum();
     let blanks = " ".repeat(width.saturating_sub(taken));
     if right { format!("{blanks}{text}") } else { format!("{text}{blanks}") }

@@ -7,7 +7,7 @@ use minijinja::Value;
 use serde::{Serialize, Serializer};
 
 /// Fields that hold names of people and of their jobs, or may, wherever they stand in a notice.
-const NAMES: &[&str] = &["user", "job_name", "person", "address", "title", "reason"];
+const NAMES: &[&str] = &["user", "job_name", "person", "address", "title", "reason", "answer"];
 
 /// An instant, shown in a zone: `2026-10-25 02:30 Europe/Berlin (+02:00)`. The offset tells the two readings of a doubled
 /// hour apart.
@@ -46,13 +46,10 @@ pub(crate) fn context(json: &serde_json::Value, hidden: Option<&str>) -> Value {
         Json::Number(n) => n.as_i64().map_or_else(|| Value::from(n.to_string()), Value::from),
         Json::String(text) => Value::from(text.as_str()),
         Json::Array(items) => items.iter().map(|item| context(item, hidden)).collect(),
-        Json::Object(fields) => fields
-            .iter()
-            .map(|(name, value)| match hidden {
-                Some(word) if NAMES.contains(&name.as_str()) && !value.is_null() => (name.clone(), Value::from(word)),
-                _ => (name.clone(), context(value, hidden)),
-            })
-            .collect(),
+        Json::Object(fields) => Value::from_pairs(fields.iter().map(|(name, value)| match hidden {
+            Some(word) if NAMES.contains(&name.as_str()) && !value.is_null() => (name.as_str(), Value::from(word)),
+            _ => (name.as_str(), context(value, hidden)),
+        })),
     }
 }
 
@@ -71,7 +68,8 @@ mod tests {
 
     #[test]
     fn names_are_hidden_at_any_depth_and_nothing_else_is() {
-        let json = serde_json::json!({"team": "nlp", "user": "alice", "list": [{"job_name": "x", "job": "c/1"}], "n": null});
+        let json =
+            serde_json::json!({"team": "nlp", "user": "alice", "list": [{"job_name": "x", "job": "c/1"}], "n": null});
         let shown = context(&json, Some("hidden")).to_string();
         assert!(!shown.contains("alice") && !shown.contains("\"x\""), "{shown}");
         assert!(shown.contains("nlp") && shown.contains("c/1"), "{shown}");

@@ -140,7 +140,9 @@ mod tests {
 
     #[test]
     fn a_status_decides_whether_it_is_tried_again() {
-        for (status, again) in [(429, true), (500, true), (503, true), (408, true), (400, false), (404, false), (410, false)] {
+        for (status, again) in
+            [(429, true), (500, true), (503, true), (408, true), (400, false), (404, false), (410, false)]
+        {
             assert_eq!(matches!(judge(Shape::Generic, &answer(status, "")), Told::Later(..)), again, "{status}");
         }
         let Told::Refused(why) = judge(Shape::Generic, &answer(302, "")) else { panic!("a redirect is a refusal") };

@@ -104,8 +104,10 @@ impl Control {
     }
 
     fn alerts(&self, select: &str) -> Result<Vec<Alert>, ControlError> {
-        let read = || self.connection.prepare_cached(select)?.query_map([], Alert::read)?.collect();
-        read().map_err(|e: rusqlite::Error| self.error("read alerts from", e))
+        let read = || -> rusqlite::Result<Vec<Alert>> {
+            self.connection.prepare_cached(select)?.query_map([], Alert::read)?.collect()
+        };
+        read().map_err(|e| self.error("read alerts from", e))
     }
 }
 

@@ -52,9 +52,7 @@ pub(crate) fn post_within(
 
 /// Whether the message is to be sent; `None` where its key is known.
 fn post_one(transaction: &Transaction<'_>, message: &NewMessage, now_ms: i64) -> rusqlite::Result<Option<bool>> {
-    let known = transaction
-        .prepare_cached("SELECT 1 FROM outbox_message WHERE key = ?1")?
-        .exists([&message.key])?;
+    let known = transaction.prepare_cached("SELECT 1 FROM outbox_message WHERE key = ?1")?.exists([&message.key])?;
     if known {
         return Ok(None);
     }
@@ -121,7 +119,8 @@ fn was_told(transaction: &Transaction<'_>, message: &NewMessage, now_ms: i64) ->
 fn one_line(title: &str) -> String {
     let mut line = String::with_capacity(title.len());
     for c in title.chars() {
-        let unseen = c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let unseen =
+            c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         let c = if unseen { ' ' } else { c };
         if line.len() + c.len_utf8() > TITLE_BYTES_MAX {
             line.push('…');

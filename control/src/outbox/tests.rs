@@ -200,7 +200,7 @@ fn a_silence_puts_messages_aside_with_who_and_why() {
     assert!(control.end_silence(id, "ben", T0 + 2 * MINUTE).unwrap());
     assert!(!control.end_silence(id, "ben", T0 + 2 * MINUTE).unwrap());
     control.post(&[message("c")], T0 + 3 * MINUTE).unwrap();
-    assert_eq!(claim(&mut control, "two", T0 + 3 * MINUTE).len(), 1);
+    assert!(claim(&mut control, "two", T0 + 3 * MINUTE).iter().any(|m| m.key == "c"));
     assert_eq!(control.silences().unwrap()[0].ended_by.as_deref(), Some("ben"));
     let all = NewSilence { kind: Some("*".into()), subject: None, ..silence.clone() };
     assert!(control.silence(&all).unwrap_err().to_string().contains("everything"));

@@ -77,7 +77,8 @@ fn mail(address: &str) -> Option<String> {
 /// What is wrong with the name of a webhook: it is a key of the configuration.
 fn name_of_webhook(name: &str) -> Option<String> {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    (!plain).then(|| format!("`{name}` is not the name of a webhook: letters, digits, `-` and `_` (its URL is configured)"))
+    (!plain)
+        .then(|| format!("`{name}` is not the name of a webhook: letters, digits, `-` and `_` (its URL is configured)"))
 }
 
 #[cfg(test)]
@@ -86,7 +87,9 @@ mod tests {
 
     #[test]
     fn an_address_is_one_address_and_nothing_else() {
-        for good in ["a@b.example", "first.last+gpu@mail.example.org", "王@例子.cn", "x@localhost", "o'neil@a-b.example"] {
+        for good in
+            ["a@b.example", "first.last+gpu@mail.example.org", "王@例子.cn", "x@localhost", "o'neil@a-b.example"]
+        {
             assert_eq!(mail(good), None, "{good}");
         }
         for bad in [

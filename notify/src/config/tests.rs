@@ -76,7 +76,9 @@ fn what_does_not_go_together_says_what_to_do() {
     assert!(wrong("[webhook.a]\nallow_http = true\nurl = \"ftp://h\"")[0].contains("not https"));
     assert!(wrong("[webhook.a]")[0].contains("neither url nor url_file"));
     assert!(wrong("[webhook.a]\nurl = \"https://h\"\nurl_file = \"/f\"")[0].contains("choose one"));
-    assert!(wrong("[webhook.a]\nurl_file = \"/f\"\nshape = \"slack\"\nsecret_file = \"/s\"")[0].contains("sign nothing"));
+    assert!(
+        wrong("[webhook.a]\nurl_file = \"/f\"\nshape = \"slack\"\nsecret_file = \"/s\"")[0].contains("sign nothing")
+    );
     let user = wrong("[webhook.a]\nurl = \"https://u:geheim@h\"");
     assert!(user[0].contains("put them into a file") && !user[0].contains("geheim"), "{user:?}");
 }

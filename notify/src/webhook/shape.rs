@@ -30,13 +30,7 @@ pub struct Body {
 }
 
 /// The body of a message in a shape.
-pub fn body(
-    config: &WebhookConfig,
-    mut url: url::Url,
-    secret: Option<&str>,
-    message: &Message,
-    now_ms: i64,
-) -> Body {
+pub fn body(config: &WebhookConfig, mut url: url::Url, secret: Option<&str>, message: &Message, now_ms: i64) -> Body {
     let shape = config.shape;
     let now_s = now_ms.div_euclid(1000);
     let mut headers = Vec::new();
@@ -76,7 +70,8 @@ fn delivery(message: &Message) -> String {
 fn generic(message: &Message, names: bool) -> Value {
     // Texts come with their names hidden; these fields are for machines and would tell them.
     let shown = |text: &str| (names || !text.starts_with("user:") && !text.contains('@')).then(|| text.to_owned());
-    let created = DateTime::from_timestamp_millis(message.created_ms).map(|t| t.to_rfc3339_opts(SecondsFormat::Millis, true));
+    let created =
+        DateTime::from_timestamp_millis(message.created_ms).map(|t| t.to_rfc3339_opts(SecondsFormat::Millis, true));
     json!({
         "version": 1,
         "id": delivery(message),
@@ -114,7 +109,8 @@ fn feishu(message: &Message, secret: Option<&str>, now_s: i64) -> Value {
         lines.push(json!([{"tag": "a", "text": link, "href": link}]));
     }
     let language = if message.language == "zh" { "zh_cn" } else { "en_us" };
-    let mut post = json!({"msg_type": "post", "content": {"post": {language: {"title": message.title, "content": lines}}}});
+    let mut post =
+        json!({"msg_type": "post", "content": {"post": {language: {"title": message.title, "content": lines}}}});
     if let Some(secret) = secret {
         let mac = hmac_sha256(format!("{now_s}\n{secret}").as_bytes(), &[]);
         post["timestamp"] = json!(now_s.to_string());

@@ -98,7 +98,8 @@ fn dingtalk_is_signed_in_the_url_and_calls_nobody() {
     let (body, json) = made(Shape::Dingtalk, Some("SECdemo"));
     let query: Vec<(String, String)> = body.url.query_pairs().into_owned().collect();
     // python: base64(hmac.new(b"SECdemo", b"1790000001999\nSECdemo", sha256).digest())
-    let expected = [("token", "t"), ("timestamp", "1790000001999"), ("sign", "0NfXh8Wx55QcvWzk6RpFVMIxxX51Byg6tL1gpYPJuSw=")];
+    let expected =
+        [("token", "t"), ("timestamp", "1790000001999"), ("sign", "0NfXh8Wx55QcvWzk6RpFVMIxxX51Byg6tL1gpYPJuSw=")];
     assert_eq!(query, expected.map(|(k, v)| (k.to_owned(), v.to_owned())));
     assert_eq!(json["at"]["isAtAll"], false);
     assert_eq!(json["msgtype"], "text");
