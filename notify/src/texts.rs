@@ -230,7 +230,7 @@ fn grouped(text: Cow<'_, str>) -> String {
     out
 }
 
-/// Text filled up to a width; characters of Chinese take two places.
+/// Text filled up to a width, and apart from its neighbour where it is longer; characters of Chinese take two places.
 fn padded(text: &str, width: usize, right: bool) -> String {
     let wide = |c: char| {
         matches!(c, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}'
@@ -238,7 +238,7 @@ fn padded(text: &str, width: usize, right: bool) -> String {
         | '\u{20000}'..='\u{3fffd}')
     };
     let taken: usize = text.chars().map(|c| if wide(c) { 2 } else { 1 }).sum();
-    let blanks = " ".repeat(width.saturating_sub(taken));
+    let blanks = " ".repeat(width.saturating_sub(taken).max(usize::from(width > 0)));
     if right { format!("{blanks}{text}") } else { format!("{text}{blanks}") }
 }
 
@@ -266,7 +266,8 @@ mod tests {
     fn columns_stand_under_each_other_in_chinese_too() {
         assert_eq!(padded("团队", 6, false), "团队  ");
         assert_eq!(padded("12", 4, true), "  12");
-        assert_eq!(padded("longer", 3, false), "longer");
+        assert_eq!(padded("longer", 3, false), "longer ");
+        assert_eq!(padded("last", 0, false), "last");
     }
 
     #[test]

@@ -43,7 +43,7 @@ class Handler:
         mood = envelope.rcpt_tos[0].split("@")[0]
         if mood.startswith("data"):
             return f"{mood[4:7]} 5.0.0 {mood}"
-        self.keep(session, envelope)
+        self.keep(session, envelope, server.transport.get_extra_info("sslcontext") is not None)
         if mood == "slow":
             (self.folder / "slow").touch()
             await asyncio.sleep(10)
@@ -51,7 +51,7 @@ class Handler:
             server.transport.abort()
         return "250 2.0.0 taken"
 
-    def keep(self, session, envelope):
+    def keep(self, session, envelope, tls):
         self.count += 1
         raw = envelope.content
         message = email.message_from_bytes(raw, policy=email.policy.default)
@@ -68,7 +68,7 @@ class Handler:
         ]
         kept = {
             "peer": session.peer[1],
-            "tls": session.ssl is not None,
+            "tls": tls,
             "user": session.auth_data.login.decode() if session.auth_data else None,
             "from": envelope.mail_from,
             "to": envelope.rcpt_tos,
