@@ -86,6 +86,9 @@ pub(crate) enum Command {
     /// What people say of findings, as a table (`findings` writes it one by one)
     #[command(subcommand, after_help = "Example:\n  gpuledger finding-notes import notes.csv --zone UTC")]
     FindingNotes(Reference),
+    /// Where people are reached
+    #[command(subcommand, after_help = "Example:\n  gpuledger contacts import contacts.csv --zone UTC")]
+    Contacts(Reference),
     /// Accounting, usage, charge, gaps, findings and samples
     #[command(subcommand)]
     Report(Report),

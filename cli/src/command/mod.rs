@@ -64,6 +64,7 @@ async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<O
         Command::Thresholds(r) => reference::run(place, ReferenceTable::Thresholds, r, format).await,
         Command::Specs(r) => reference::run(place, ReferenceTable::Specs, r, format).await,
         Command::FindingNotes(r) => reference::run(place, ReferenceTable::FindingNotes, r, format).await,
+        Command::Contacts(r) => reference::run(place, ReferenceTable::Contacts, r, format).await,
         Command::Report(r) => reports::run(place, r, format).await,
         Command::Findings(f) => findings::run(place, f, format).await,
         Command::Explain(e) => explain::run(place, &e, format).await,

@@ -115,6 +115,29 @@ mod tests {
     }
 
     #[test]
+    fn words_that_are_none_are_refused_with_their_column() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut control = crate::Control::open(&folder.path().join("control.sqlite")).unwrap();
+        let options = || crate::ImportOptions { zone: None, currency: None, now_ms: 0, actor: "anna".into() };
+        let mut import = |row: &str| {
+            let csv = format!("kind,name,channel,address,language\n{row}\n");
+            control.import(crate::ReferenceTable::Contacts, "in.csv", csv.as_bytes(), options())
+        };
+        for (row, column) in [
+            ("team,nlp,mail,a@b.example,en", "kind"),
+            ("role,boss,mail,a@b.example,en", "name"),
+            ("role,finance,sms,123,en", "channel"),
+            ("role,finance,mail,nobody,en", "address"),
+            ("role,finance,webhook,https://h/x,en", "address"),
+            ("role,finance,mail,a@b.example,fr", "language"),
+        ] {
+            let problems = import(row).unwrap_err().problems().to_vec();
+            assert_eq!(problems.iter().map(|p| p.column.as_deref()).collect::<Vec<_>>(), [Some(column)], "{row}");
+        }
+        assert_eq!(import("role,finance,mail,a@b.example,en\nrole,finance,mail,b@b.example,zh").unwrap().added, 2);
+    }
+
+    #[test]
     fn a_webhook_is_named_and_no_url_stands_in_the_table() {
         assert_eq!(name_of_webhook("ops-chat_2"), None);
         assert!(name_of_webhook("https://hooks.example/T0/B0/secret").is_some());

@@ -50,9 +50,11 @@ fn csv(table: ReferenceTable, rng: &mut Rng, midnight: i64, worlds: &[World]) ->
             vec![format!("train,25,60,15,{a},"), format!("unknown,100,50,0,{b},{}", iso(midnight + 40 * MINUTE))]
         }
         // none of these changes the ledger or a charge
-        ReferenceTable::Quotas | ReferenceTable::Thresholds | ReferenceTable::Specs | ReferenceTable::FindingNotes => {
-            Vec::new()
-        }
+        ReferenceTable::Quotas
+        | ReferenceTable::Thresholds
+        | ReferenceTable::Specs
+        | ReferenceTable::FindingNotes
+        | ReferenceTable::Contacts => Vec::new(),
     };
     if lines.is_empty() {
         return String::new();
