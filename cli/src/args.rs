@@ -128,6 +128,9 @@ pub(crate) enum Command {
         after_help = "Examples:\n  gpuledger audit --table rate --from 2026-10-01 --zone UTC\n  gpuledger audit verify"
     )]
     Audit(Audit),
+    /// Where people are reached
+    #[command(subcommand, after_help = "Example:\n  gpuledger contacts import contacts.csv --zone UTC")]
+    Contacts(Reference),
     /// Accounting, usage, charge, gaps, findings and samples
     #[command(subcommand)]
     Report(Report),

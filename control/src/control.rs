@@ -19,8 +19,8 @@ mod copy;
 /// The control file, open.
 #[derive(Debug)]
 pub struct Control {
-    connection: Connection,
-    path: PathBuf,
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
 }
 
 /// An edit of a reference table: an entry of the audit log, in short.

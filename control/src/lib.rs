@@ -26,6 +26,7 @@ mod import;
 mod kind;
 mod list;
 mod open;
+mod outbox;
 mod pattern;
 mod period;
 mod plan;
@@ -41,6 +42,10 @@ pub use import::{ImportOptions, ImportReport};
 pub use list::Listing;
 pub use period::{Period, PeriodState, UnknownState};
 pub use said::{LineAnswer, Verdict, Waiver};
+pub use outbox::{
+    Alert, AlertChanges, Attachment, Claim, Event, Lease, Message, MessageState, NewAlert, NewMessage, NewSilence,
+    Outcome, Posted, Silence, Summary,
+};
 pub use table::spec::default_specs;
 pub use table::threshold::{RULES, default_thresholds};
 pub use table::weight::default_task_weights;

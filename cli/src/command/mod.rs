@@ -85,6 +85,7 @@ async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<O
         Command::ManualLines(ManualLines::Add(line)) => manual::add(place, &line).await,
         Command::ManualLines(ManualLines::Withdraw(line)) => manual::withdraw(place, &line).await,
         Command::Audit(a) => audit::run(place, &a, format).await,
+        Command::Contacts(r) => reference::run(place, ReferenceTable::Contacts, r, format).await,
         Command::Report(r) => reports::run(place, r, format).await,
         Command::Findings(f) => findings::run(place, f, format).await,
         Command::Explain(e) => explain::run(place, &e, format).await,
