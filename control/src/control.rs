@@ -107,6 +107,16 @@ impl Control {
         read().map_err(|e| self.error("read the edit log from", e))
     }
 
+    /// The connection, for the parts of this crate that write tables of their own.
+    pub(crate) fn parts(&mut self) -> (&mut Connection, &Path) {
+        (&mut self.connection, &self.path)
+    }
+
+    /// The same, for reading.
+    pub(crate) fn looked_at(&self) -> (&Connection, &Path) {
+        (&self.connection, &self.path)
+    }
+
     fn error(&self, doing: &'static str, source: rusqlite::Error) -> ControlError {
         ControlError::sql(&self.path, doing, source)
     }

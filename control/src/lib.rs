@@ -10,6 +10,8 @@
 // A test that unwraps says where it failed.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod case;
+mod case_engine;
 mod cell;
 mod control;
 mod csv_file;
@@ -24,6 +26,8 @@ mod pattern;
 mod plan;
 mod table;
 
+pub use case::CaseError;
+pub use case_engine::{Switch, Switched};
 pub use control::{Control, Edit};
 pub use error::{ControlError, Problem};
 pub use import::{ImportOptions, ImportReport};

@@ -15,8 +15,11 @@ const BUSY_WAIT: Duration = Duration::from_secs(2);
 const DOING: &str = "open";
 
 /// Every migration, in order: migration n brings a file of format n - 1 to format n. Never edit one that was released.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/0001_reference_tables.sql"), include_str!("../migrations/0002_findings.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_reference_tables.sql"),
+    include_str!("../migrations/0002_findings.sql"),
+    include_str!("../migrations/0005_cases.sql"),
+];
 
 /// Opens the file for reading and writing, creates it if it is not there, and migrates it.
 pub(crate) fn read_write(path: &Path) -> Result<Connection, ControlError> {

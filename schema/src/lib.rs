@@ -7,6 +7,7 @@ pub mod bill;
 pub mod id;
 pub mod invariant;
 pub mod path;
+pub mod reclaim;
 pub mod state;
 pub mod table;
 pub mod unit;
