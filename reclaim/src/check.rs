@@ -61,8 +61,7 @@ pub fn check(plan: &Plan, snapshot: &Snapshot, book: &Book) -> Vec<Refusal> {
         if step.doing.is_act() {
             acts.push(step);
         }
-        let twice = step.case_id.is_some()
-            && plan.body.steps[..n].iter().any(|s| s.case_id == step.case_id);
+        let twice = step.case_id.is_some() && plan.body.steps[..n].iter().any(|s| s.case_id == step.case_id);
         if twice {
             out.push(Refusal { step: Some(n), rule: "plan", why: "a second step about the same case".to_owned() });
         }
@@ -78,7 +77,9 @@ pub fn refuse(step: &Step, now: &Snapshot, book: &Book, at_ms: i64, before: &[&S
     let view = View { now, book, at_ms };
     match (&step.doing, step.case_id) {
         (Doing::Open { class, policy, .. }, None) => view.opening(step, *class, policy),
-        (Doing::Open { .. }, Some(_)) | (_, None) => Err(("plan", "a step about a case names none, or too many".to_owned())),
+        (Doing::Open { .. }, Some(_)) | (_, None) => {
+            Err(("plan", "a step about a case names none, or too many".to_owned()))
+        }
         (doing, Some(id)) => {
             let case = now.cases.iter().find(|c| c.case_id == id);
             let case = case.ok_or(("plan", "there is no such open case".to_owned()))?;
@@ -231,6 +232,3 @@ fn case_identity(case: &Case) -> Option<gpuledger_schema::reclaim::Identity> {
     let facts: Allocation = serde_json::from_str(&case.facts).ok()?;
     Some(facts.identity)
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,7 +7,7 @@ mod word;
 
 pub use case::{Case, CaseEvent, MOVES, WrongMove};
 pub use snapshot::{
-    Allocation, Card, Identity, Judgement, Owner, Past, Snapshot, Source, Stray, Switches, Use, Work, Workload,
+    Allocation, Card, Identity, Judgement, Owner, Past, Snapshot, Source, Switches, Use, Work, Workload,
 };
 pub use word::{
     ActKind, AlertKind, Approval, CaseState, Class, EventKind, Mode, NotDone, Phase, Reason, StopKind, Verdict,

@@ -89,7 +89,9 @@ impl View<'_> {
     /// Hours in which somebody is there.
     pub(super) fn hours(&self, s: &Settings) -> Result<(), No> {
         let Some(hours) = &s.hours else { return Ok(()) };
-        let Some(utc) = chrono::DateTime::from_timestamp_millis(self.at_ms) else { return no("R2", "there is no such time") };
+        let Some(utc) = chrono::DateTime::from_timestamp_millis(self.at_ms) else {
+            return no("R2", "there is no such time");
+        };
         let local = utc.with_timezone(&hours.zone);
         let minute = local.hour() * 60 + local.minute();
         let inside = hours.days.contains(&local.weekday()) && minute >= hours.from_minute && minute < hours.to_minute;

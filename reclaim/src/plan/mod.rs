@@ -246,7 +246,8 @@ pub fn plan(snapshot: &Snapshot, book: &Book, now_ms: i64) -> Plan {
     let by_id: BTreeMap<i64, &Allocation> = snapshot.allocations.iter().map(|a| (a.allocation_id, a)).collect();
     let mut round = Round { snapshot, book, now_ms, stops: Vec::new(), by_id };
     let open_on: BTreeMap<i64, &Case> = snapshot.cases.iter().map(|c| (c.allocation_id, c)).collect();
-    let new: Vec<&Allocation> = round.by_id.values().copied().filter(|a| !open_on.contains_key(&a.allocation_id)).collect();
+    let new: Vec<&Allocation> =
+        round.by_id.values().copied().filter(|a| !open_on.contains_key(&a.allocation_id)).collect();
     let would_open = new.iter().filter(|a| round.opens(a).is_ok_and(|d| bound::is_newly_idle(&d))).count();
     round.stops = round.find_stops(i64::try_from(would_open).unwrap_or(i64::MAX));
     let mut body = PlanBody {

@@ -143,11 +143,7 @@ impl Round<'_> {
             // an operator stands above an owner
             Approval::Owner | Approval::Operator => case.approved_by.is_some(),
         };
-        if approved {
-            Ok(Doing::Approve)
-        } else {
-            Err((NotDone::NotApproved, format!("waits for its {}", s.approval)))
-        }
+        if approved { Ok(Doing::Approve) } else { Err((NotDone::NotApproved, format!("waits for its {}", s.approval))) }
     }
 
     /// It is not in the snapshot any more: only a reading that says so, and a card that was seen free, end a case.

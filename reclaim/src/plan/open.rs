@@ -50,9 +50,10 @@ impl Round<'_> {
                 let warned = s.windows(class)?.warned_ms;
                 Some(rest_ms(a).is_some_and(|rest| rest >= warned))
             }
-            Class::OverLimit => self.over_ms(a, s).filter(|over| *over >= 0).map(|over| {
-                s.windows(class).is_some_and(|w| over >= w.warned_ms)
-            }),
+            Class::OverLimit => self
+                .over_ms(a, s)
+                .filter(|over| *over >= 0)
+                .map(|over| s.windows(class).is_some_and(|w| over >= w.warned_ms)),
             Class::Capacity => None,
             _ => j.classes.contains(&class).then_some(true),
         }

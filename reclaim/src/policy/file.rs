@@ -221,7 +221,8 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 fn instant(text: &str) -> Result<i64, String> {
     let at = DateTime::parse_from_rfc3339(text);
-    at.map(|t| t.timestamp_millis()).map_err(|_| format!("`{text}` is no instant with its offset, e.g. 2026-10-05T00:00:00Z"))
+    at.map(|t| t.timestamp_millis())
+        .map_err(|_| format!("`{text}` is no instant with its offset, e.g. 2026-10-05T00:00:00Z"))
 }
 
 fn policy(part: &PolicyPart, defaults: &Settings) -> Result<Policy, String> {
@@ -279,10 +280,12 @@ fn exemption(part: &ScopePart, reason: &str, until: Option<&str>) -> Result<Exem
 fn no_two_at_once(policies: &[Policy]) -> Result<(), PolicyError> {
     for (i, a) in policies.iter().enumerate() {
         for b in &policies[i + 1..] {
-            let together =
-                a.from_ms < b.to_ms.unwrap_or(i64::MAX) && b.from_ms < a.to_ms.unwrap_or(i64::MAX);
+            let together = a.from_ms < b.to_ms.unwrap_or(i64::MAX) && b.from_ms < a.to_ms.unwrap_or(i64::MAX);
             if together && a.scope == b.scope {
-                return Err(wrong(format!("policies `{}` and `{}` are about the same at the same time", a.name, b.name)));
+                return Err(wrong(format!(
+                    "policies `{}` and `{}` are about the same at the same time",
+                    a.name, b.name
+                )));
             }
             if together && a.name == b.name {
                 return Err(wrong(format!("two policies are called `{}` at the same time", a.name)));

@@ -117,7 +117,11 @@ fn acts(s: &Settings, t: &Texts) -> Vec<String> {
         out.push(t.fill("hours", &[("days", &days), ("from", &from), ("to", &to), ("zone", &zone)]));
     }
     out.push(t.fill("keep", &[("keep", &t.span(s.keep_max_ms)), ("review", &t.span(s.review_ms))]));
-    let retry = [("attempts", &*s.attempts_max.to_string()), ("retry", &t.span(s.retry_ms)), ("confirm", &t.span(s.confirm_ms))];
+    let retry = [
+        ("attempts", &*s.attempts_max.to_string()),
+        ("retry", &t.span(s.retry_ms)),
+        ("confirm", &t.span(s.confirm_ms)),
+    ];
     out.push(t.fill("retry", &retry));
     out
 }

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::CaseState::{Acting, ActiveAgain, Approved, Due, Exempt, Failed, Final, Freed, Kept, NeedsOperator, Observed, Warned};
+use super::CaseState::{
+    Acting, ActiveAgain, Approved, Due, Exempt, Failed, Final, Freed, Kept, NeedsOperator, Observed, Warned,
+};
 use super::{CaseState, Class, EventKind, Phase};
 use crate::id::id63;
 

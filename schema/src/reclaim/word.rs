@@ -340,6 +340,4 @@ macro_rules! as_word {
     };
 }
 
-as_word!(
-    ActKind, AlertKind, Approval, CaseState, Class, EventKind, Mode, NotDone, Phase, Reason, StopKind, Verdict
-);
+as_word!(ActKind, AlertKind, Approval, CaseState, Class, EventKind, Mode, NotDone, Phase, Reason, StopKind, Verdict);
