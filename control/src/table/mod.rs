@@ -13,11 +13,11 @@ use crate::kind::{Kind, show_instant};
 use crate::plan::Placed;
 
 pub(crate) mod budget;
+pub(crate) mod contact;
 pub(crate) mod cost_center;
 pub(crate) mod cost_pool;
 pub(crate) mod discount;
 pub(crate) mod energy_price;
-pub(crate) mod contact;
 pub(crate) mod inventory;
 pub(crate) mod manual_line;
 pub(crate) mod money;

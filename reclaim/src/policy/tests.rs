@@ -1,0 +1,1 @@
+//! Policy books: what is read, refused and said in words.

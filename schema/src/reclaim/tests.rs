@@ -1,0 +1,1 @@
+//! Cases move as the list of moves says.
