@@ -43,6 +43,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("aggregator", &["schema", "control"]),
     ("export", &["schema"]),
     ("notify", &["schema", "control"]),
+    ("reclaim", &["schema", "control", "scheduler"]),
     ("cli", &["schema", "scheduler", "collector", "control", "aggregator", "export", "nvml-sim"]),
     ("tests", &["schema", "scheduler", "collector", "control", "aggregator", "cli"]),
     ("tests/nvml-sim", &[]),
