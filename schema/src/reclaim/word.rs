@@ -1,6 +1,6 @@
 //! The closed lists of reclaiming: verdicts and why there is none, classes, states and moves of a case, acts and bounds.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use crate::state::words;
 
@@ -329,12 +329,6 @@ macro_rules! as_word {
         $(impl Serialize for $name {
             fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 to.serialize_str(self.as_str())
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
             }
         })+
     };
