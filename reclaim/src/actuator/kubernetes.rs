@@ -8,12 +8,9 @@ use async_trait::async_trait;
 use chrono::{DateTime, SecondsFormat};
 use gpuledger_schema::reclaim::{ActKind, Allocation, Identity, Workload};
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{
-    Api, ApiResource, DeleteParams, DynamicObject, EvictParams, GroupVersionKind, Patch, PatchParams, PostParams,
-    Preconditions,
-};
+use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::port::{ActError, Actuator, Clock, Said};
 
@@ -93,11 +90,17 @@ impl Kubernetes {
     }
 
     async fn evict(&self, m: &Meant<'_>, pod: &Pod) -> Result<Said, ActError> {
-        let preconditions = Preconditions { uid: Some(m.uid.to_owned()), resource_version: pod.resource_version() };
-        let delete_options = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        let how = EvictParams { delete_options: Some(delete_options), ..EvictParams::default() };
+        // The client's own eviction writes its options under a name that the server passes over, and with it the
+        // preconditions: the body is ours.
+        let body = json!({
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": m.pod, "namespace": m.namespace},
+            "deleteOptions": {"preconditions": {"uid": m.uid, "resourceVersion": pod.resource_version()}},
+        });
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), m.namespace);
-        match pods.evict(m.pod, &how).await {
+        let sent = pods.create_subresource::<Value, Value>("eviction", m.pod, &PostParams::default(), &body).await;
+        match sent {
             Ok(_) => Ok(Said::Taken { proof: format!("evicted pod {}/{} ({})", m.namespace, m.pod, m.uid) }),
             Err(e) => said(e),
         }

@@ -27,7 +27,7 @@ impl Round<'_> {
             return Ground::Unknown(why);
         }
         let holds = match case.class {
-            Class::NeverTouched | Class::IdleSince => j.verdict == Verdict::Idle,
+            Class::NeverTouched | Class::IdleSince => j.verdict == Verdict::Idle && j.active_from_ms.is_none(),
             Class::Capacity => true,
             class => j.classes.contains(&class),
         };

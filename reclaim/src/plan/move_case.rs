@@ -68,8 +68,8 @@ impl Round<'_> {
             CaseState::Final => self.final_warned(case, a, s),
             CaseState::Due => self.due(case, a, s),
             CaseState::Approved => self.act(case, a, s),
-            CaseState::Failed if case.attempts >= s.attempts_max => Ok(Doing::Escalate {
-                why: format!("{} tries did not free it: look at the scheduler and the node", case.attempts),
+            CaseState::Failed if case.failures >= s.attempts_max => Ok(Doing::Escalate {
+                why: format!("{} tries did not free it: look at the scheduler and the node", case.failures),
             }),
             CaseState::Failed if case.until_ms.is_some_and(|u| self.now_ms < u) => {
                 Err((NotDone::AwaitsRetry, String::new()))

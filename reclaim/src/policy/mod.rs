@@ -290,6 +290,3 @@ impl Settings {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

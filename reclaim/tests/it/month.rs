@@ -132,7 +132,7 @@ pub(crate) struct Figures {
     pub(crate) alerts: BTreeMap<String, i64>,
     pub(crate) letters: usize,
     pub(crate) won_gpu_hours: i64,
-    pub(crate) breaker_resets: i64,
+    pub(crate) stops: BTreeMap<String, i64>,
 }
 
 struct Told {
@@ -159,7 +159,10 @@ pub(crate) async fn live(days: i64, every: i64, seed: u64) -> Figures {
         follow(&fleet, &mut told);
         if minute % every == 0 {
             let near = engine.store.0.lock().unwrap().switches.breaker.take();
-            figures.breaker_resets += i64::from(near.is_some());
+            if let Some(why) = near {
+                let kind = why.split(':').next().unwrap_or_default().to_owned();
+                *figures.stops.entry(kind).or_default() += 1;
+            }
             engine.round().await.expect("a round");
         }
         let now = lock(&fleet).now_ms;
@@ -280,7 +283,7 @@ async fn a_month_of_sixteen_gpus() {
     let f = live(30, 5, 20_261_005).await;
     println!(
         "a month of 16 GPUs: runs {:?}; zombies due {}, found {}, freed {}; wrong {}; letters {}; alerts {:?}; \
-         won back {} GPU-hours (estimate); breaker reset {} times",
+         won back {} GPU-hours (estimate); breaker {:?}",
         f.runs,
         f.zombies,
         f.found,
@@ -289,7 +292,7 @@ async fn a_month_of_sixteen_gpus() {
         f.letters,
         f.alerts,
         f.won_gpu_hours,
-        f.breaker_resets
+        f.stops
     );
     assert!(f.wrong.is_empty(), "{:?}", f.wrong);
     assert!(f.late.is_empty(), "{:?}", f.late);

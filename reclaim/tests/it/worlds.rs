@@ -110,6 +110,10 @@ async fn whatever_happens_nothing_wrong_is_done() {
         for n in 0..700 {
             happen(&fleet, &mut seed, n);
             lock(&fleet).tick();
+            if n % 30 == 0 {
+                // somebody looked, and goes on
+                engine.store.0.lock().unwrap().switches.breaker = None;
+            }
             let (plan, snapshot) = engine.plan().await.unwrap();
             assert_eq!(check(&plan, &snapshot, &engine.book), [], "the checker refuses what the planner planned");
             let at_ms = lock(&fleet).now_ms;

@@ -138,8 +138,8 @@ pub struct Case {
     pub order_ms: Option<i64>,
     /// The part of the action that was last intended and has not been answered.
     pub open_phase: Option<Phase>,
-    /// How often it was asked for.
-    pub attempts: i64,
+    /// How often acting on it failed.
+    pub failures: i64,
 }
 
 impl Case {
@@ -173,7 +173,7 @@ impl Case {
             signal_ms: None,
             order_ms: None,
             open_phase: None,
-            attempts: 0,
+            failures: 0,
         }
     }
 
@@ -223,12 +223,11 @@ impl Case {
             EventKind::Intended => self.intended(event),
             EventKind::Asked => self.open_phase = None,
             EventKind::Waiting => {
-                // who was asked to wait has not tried
-                self.attempts -= 1;
                 self.open_phase = None;
                 self.until_ms = event.until_ms;
             }
             EventKind::Failed => {
+                self.failures += 1;
                 self.open_phase = None;
                 self.until_ms = event.until_ms;
             }
@@ -241,10 +240,7 @@ impl Case {
         self.until_ms = None;
         match event.phase {
             Some(Phase::Signal) => self.signal_ms = Some(event.at_ms),
-            Some(Phase::Order) => {
-                self.order_ms = Some(event.at_ms);
-                self.attempts += 1;
-            }
+            Some(Phase::Order) => self.order_ms = Some(event.at_ms),
             None => {}
         }
     }

@@ -1,1 +1,0 @@
-//! Policy books: what is read, refused and said in words.
