@@ -7,7 +7,7 @@ use crate::site::{Site, example};
 use crate::table::Table;
 
 /// Every command that takes arguments of its own.
-const COMMANDS: [&[&str]; 28] = [
+const COMMANDS: [&[&str]; 29] = [
     &["demo"],
     &["import", "sacct"],
     &["import", "jobs"],
