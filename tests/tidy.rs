@@ -72,7 +72,11 @@ const KEPT_APART: &[(&str, &[&str], &str)] = &[
     ("clap", &["cli", "collector"], "what is typed is known to the binaries alone"),
     ("anyhow", &["cli", "collector", "tests"], "a library says what can go wrong in its types"),
     ("tracing-subscriber", &["cli", "collector"], "where a log goes is for the binaries to say"),
-    ("tokio", &["aggregator", "cli", "collector", "notify", "reclaim", "tests"], "parsers and importers are plain functions"),
+    (
+        "tokio",
+        &["aggregator", "cli", "collector", "notify", "reclaim", "tests"],
+        "parsers and importers are plain functions",
+    ),
     ("nvml-wrapper", &["native", "tests/nvml-sim"], "everything unsafe of a node is in one crate"),
     ("nvml-wrapper-sys", &["native", "tests/nvml-sim"], "everything unsafe of a node is in one crate"),
     ("libc", &["native", "tests/nvml-sim"], "everything unsafe of a node is in one crate"),
