@@ -118,7 +118,15 @@ mod tests {
     fn words_that_are_none_are_refused_with_their_column() {
         let folder = tempfile::tempdir().unwrap();
         let mut control = crate::Control::open(&folder.path().join("control.sqlite")).unwrap();
-        let options = || crate::ImportOptions { zone: None, currency: None, now_ms: 0, actor: "anna".into() };
+        let options = || crate::ImportOptions {
+            zone: None,
+            currency: None,
+            now_ms: 0,
+            actor: "anna".into(),
+            force: false,
+            reason: None,
+            approver: None,
+        };
         let mut import = |row: &str| {
             let csv = format!("kind,name,channel,address,language\n{row}\n");
             control.import(crate::ReferenceTable::Contacts, "in.csv", csv.as_bytes(), options())
