@@ -12,9 +12,12 @@
 -- parameters: params BIGINT, weight_bits INT, task VARCHAR, context BIGINT, batch BIGINT
 -- output: quote_memory
 WITH shape AS (
-    SELECT CAST(coalesce(max(value), 1) AS DECIMAL(20, 0)) AS layers
+    -- no max() over no group here: the engine moves a condition on the task below it, where it has a row all the same
+    SELECT CAST(value AS DECIMAL(20, 0)) AS layers
     FROM generate_series(1, 4000)
-    WHERE 196608 * value * value * value <= CAST($params AS BIGINT)
+    WHERE value = 1 OR 196608 * value * value * value <= CAST($params AS BIGINT)
+    ORDER BY value DESC
+    LIMIT 1
 ),
 sized AS (
     SELECT layers, layers * 128 AS width, CAST(CAST($params AS BIGINT) AS DECIMAL(20, 0)) AS p, CAST($weight_bits AS INT) AS bits,

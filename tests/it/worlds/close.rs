@@ -112,7 +112,7 @@ async fn fresh(site: &Site, zone: Tz, months: &[&str]) -> (Money, BTreeMap<Strin
 
 fn lake(control: &mut Option<Control>, seed: u64, at: i64, worlds: &[World]) -> Site {
     let site = Site::new();
-    *control = Some(reference::control(site.folder.path(), &mut Rng::new(seed), at, worlds));
+    *control = Some(reference::control_to_close(site.folder.path(), &mut Rng::new(seed), at, worlds));
     site
 }
 

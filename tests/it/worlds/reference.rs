@@ -114,11 +114,23 @@ fn owners(begin: &str, a: &str, b: &str, worlds: &[World]) -> Vec<String> {
     lines
 }
 
-/// A control file with the tables of some worlds around a midnight.
+/// A control file with the tables of some worlds around a midnight. Its pools may have a device in common (L7 says which).
 pub(super) fn control(at: &Path, rng: &mut Rng, midnight: i64, worlds: &[World]) -> Control {
+    control_of(at, rng, midnight, worlds, usize::MAX)
+}
+
+/// The same with one pool, because what violates L7 cannot be closed.
+pub(super) fn control_to_close(at: &Path, rng: &mut Rng, midnight: i64, worlds: &[World]) -> Control {
+    control_of(at, rng, midnight, worlds, 1)
+}
+
+fn control_of(at: &Path, rng: &mut Rng, midnight: i64, worlds: &[World], pools: usize) -> Control {
     let mut control = Control::open(&at.join("control.sqlite")).expect("a control file");
     for table in ReferenceTable::ALL {
-        let text = csv(table, rng, midnight, worlds);
+        let mut text = csv(table, rng, midnight, worlds);
+        if table == ReferenceTable::Pools {
+            text = text.lines().take(pools.saturating_add(1)).map(|l| format!("{l}\n")).collect();
+        }
         if text.is_empty() {
             continue;
         }
