@@ -46,10 +46,10 @@ impl Api {
         Self { address, state, task }
     }
 
-    pub(crate) fn client(&self) -> kube::Client {
+    pub(crate) fn config(&self) -> kube::Config {
         let mut config = kube::Config::new(format!("http://{}", self.address).parse().expect("an address"));
         config.default_namespace = "nlp".to_owned();
-        kube::Client::try_from(config).expect("a client")
+        config
     }
 
     pub(crate) fn put(&self, path: &str, uid: &str, spec: Value) {

@@ -3,7 +3,8 @@
 use super::*;
 
 fn opened() -> Case {
-    let event = CaseEvent { deadline_ms: Some(100), rest_from_ms: Some(1), ..CaseEvent::of(10, "engine", EventKind::Opened) };
+    let event =
+        CaseEvent { deadline_ms: Some(100), rest_from_ms: Some(1), ..CaseEvent::of(10, "engine", EventKind::Opened) };
     Case::opened(7, Class::NeverTouched, "default", String::new(), &event)
 }
 
