@@ -66,7 +66,15 @@ impl Api {
 }
 
 fn status(code: u16, message: &str, retry: u32) -> Response<Body> {
-    let mut body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "message": message, "reason": ""});
+    // the client goes by the reason where it knows it, as that of the real server
+    let reason = match code {
+        404 => "NotFound",
+        409 => "Conflict",
+        429 => "TooManyRequests",
+        403 => "Forbidden",
+        _ => "",
+    };
+    let mut body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "message": message, "reason": reason});
     if retry > 0 {
         body["details"] = json!({"retryAfterSeconds": retry});
     }
