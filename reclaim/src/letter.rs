@@ -1,6 +1,6 @@
 //! Letters to owners: what was seen, until when, and what they can do. In English and Chinese, one below the other.
 
-use gpuledger_schema::reclaim::{ActKind, Allocation, Case, Identity};
+use gpuledger_schema::reclaim::{ActKind, Allocation, Case, Class, Identity};
 
 use crate::plan::{Doing, Notice};
 use crate::policy::Settings;
@@ -13,7 +13,7 @@ pub struct Letter {
     pub to: String,
     /// The case.
     pub case_id: i64,
-    /// Which letter: `warned`, `final`, `asked` or `freed`.
+    /// Which letter: `warned`, `final`, `long`, `wanted`, `asked`, `freed` or `ended`.
     pub kind: &'static str,
     /// Subject, English.
     pub subject: String,
@@ -27,17 +27,20 @@ pub struct Letter {
 
 /// The letter that a notice is.
 pub fn notice(case: &Case, a: &Allocation, which: Notice, deadline_ms: Option<i64>, s: &Settings) -> Option<Letter> {
-    let kind = match which {
-        Notice::First => "warned",
-        Notice::Last => "final",
-        Notice::Question => "asked",
+    let kind = match (which, case.class) {
+        (Notice::Question, _) => "asked",
+        (_, Class::OverLimit) => "long",
+        (_, Class::Capacity) => "wanted",
+        (Notice::First, _) => "warned",
+        (Notice::Last, _) => "final",
     };
     write(kind, case, a, deadline_ms, Some(act_of(a, s)))
 }
 
 /// The letter after the GPUs were seen free, and not before.
-pub fn freed(case: &Case, a: &Allocation, seen_ms: i64, act: Option<ActKind>) -> Option<Letter> {
-    write("freed", case, a, Some(seen_ms), act)
+pub fn freed(case: &Case, a: &Allocation, seen_ms: i64, s: &Settings) -> Option<Letter> {
+    let kind = if case.class.is_rest() { "freed" } else { "ended" };
+    write(kind, case, a, Some(seen_ms), Some(act_of(a, s)))
 }
 
 fn act_of(a: &Allocation, s: &Settings) -> ActKind {
@@ -70,7 +73,7 @@ fn write(kind: &'static str, case: &Case, a: &Allocation, at_ms: Option<i64>, ac
                 ("gpus", &gpus(a.gpu_units)),
                 ("since", &case.rest_from_ms.map_or_else(|| utc(case.opened_ms), utc)),
                 ("told", &case.warned_ms.map_or_else(String::new, utc)),
-                ("evidence", &evidence(a)),
+                ("evidence", &seen(a, &t)),
                 ("deadline", &at),
                 ("at", &at),
                 ("act", &act),
@@ -106,12 +109,17 @@ fn tenths_of_percent(ppm: i64) -> String {
 
 /// What was seen, in numbers.
 pub fn evidence(a: &Allocation) -> String {
+    seen(a, &Texts::of(Lang::En))
+}
+
+fn seen(a: &Allocation, t: &Texts) -> String {
     let j = &a.judgement;
     let mut out = Vec::new();
-    out.extend(j.peak_ppm.map(|p| format!("highest poll of SM {} %", tenths_of_percent(p))));
-    out.extend(
-        j.power_mw.zip(j.floor_mw).map(|(p, f)| format!("power at most {} W, floor {} W", p / 1_000, f / 1_000)),
-    );
-    out.extend(j.coverage_ppm.map(|c| format!("{} % measured", tenths_of_percent(c))));
+    let percent = |key: &str, ppm: i64| t.fill(key, &[("percent", &tenths_of_percent(ppm))]);
+    out.extend(j.peak_ppm.map(|p| percent("seen_peak", p)));
+    out.extend(j.power_mw.zip(j.floor_mw).map(|(power, floor)| {
+        t.fill("seen_power", &[("power", &(power / 1_000).to_string()), ("floor", &(floor / 1_000).to_string())])
+    }));
+    out.extend(j.coverage_ppm.map(|c| percent("seen_coverage", c)));
     out.join(", ")
 }

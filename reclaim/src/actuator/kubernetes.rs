@@ -9,7 +9,7 @@ use chrono::{DateTime, SecondsFormat};
 use gpuledger_schema::reclaim::{ActKind, Allocation, Identity, Workload};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
-use kube::{Client, ResourceExt};
+use kube::{Client, Config, ResourceExt};
 use serde_json::{Value, json};
 
 use crate::port::{ActError, Actuator, Clock, Said};
@@ -73,9 +73,14 @@ fn said(e: kube::Error) -> Result<Said, ActError> {
 }
 
 impl Kubernetes {
-    /// An actuator over a client. The clock dates the events.
-    pub fn new(client: Client, clock: Arc<dyn Clock>) -> Self {
-        Self { client, clock }
+    /// An actuator for an API server; the clock dates the events. The client's own retries are switched off: what is refused is
+    /// written down, and asked again in another round, after another look.
+    ///
+    /// # Errors
+    /// Where the configuration makes no client.
+    pub fn connect(mut config: Config, clock: Arc<dyn Clock>) -> Result<Self, Box<kube::Error>> {
+        config.default_retry = false;
+        Ok(Self { client: Client::try_from(config).map_err(Box::new)?, clock })
     }
 
     /// The pod, if it is the one that was meant.

@@ -152,7 +152,8 @@ impl<R: Runner> Slurm<R> {
         let mut arguments = vec!["update", job.as_str(), comment.as_str()];
         arguments.extend(nice.as_deref());
         match self.run("scontrol", &arguments).await {
-            Ok(_) => "marked to resume early".to_owned(),
+            Ok(_) if nice.is_some() => "marked to resume early".to_owned(),
+            Ok(_) => "marked".to_owned(),
             Err(e) => format!("not marked: {e}"),
         }
     }

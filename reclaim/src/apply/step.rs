@@ -115,7 +115,8 @@ impl<W: World, A: Actuator, N: Notifier, S: Store> Engine<W, A, N, S> {
         if kept == Outcome::Done
             && case.order_ms.is_some()
             && let Some(a) = facts(case)
-            && let Some(letter) = letter::freed(case, &a, seen_ms, None)
+            && let Some(settings) = self.book.named(&case.policy, at_ms).map(|p| p.settings.clone())
+            && let Some(letter) = letter::freed(case, &a, seen_ms, &settings)
             && let Err(e) = self.notifier.send(&letter).await
         {
             tracing::warn!(error = %e, case = case.case_id, "the letter after freeing was not taken");

@@ -44,6 +44,10 @@ impl Round<'_> {
     }
 
     fn by_ground(&self, case: &Case, a: &Allocation, s: &Settings) -> Result<Doing, Why> {
+        // whoever looks at the case sees the deadline that holds, also before it counts as idle again
+        if let Some(doing) = self.put_off(case, a, s) {
+            return Ok(doing);
+        }
         match self.ground(case, a) {
             Ground::Unknown(why) => return Err((NotDone::Unknown, why)),
             Ground::Works { active_from_ms: Some(from) } => {
@@ -59,24 +63,31 @@ impl Round<'_> {
             }
             Ground::Holds => {}
         }
-        if let Some(doing) = self.put_off(case, a, s) {
-            return Ok(doing);
-        }
         match case.state {
             CaseState::Observed => self.observed(case, a, s),
             CaseState::Warned => self.warned(case, a, s),
             CaseState::Final => self.final_warned(case, a, s),
             CaseState::Due => self.due(case, a, s),
-            CaseState::Approved => self.act(case, a, s),
+            CaseState::Approved => self.act_when_due(case, a, s),
             CaseState::Failed if case.failures >= s.attempts_max => Ok(Doing::Escalate {
                 why: format!("{} tries did not free it: look at the scheduler and the node", case.failures),
             }),
             CaseState::Failed if case.until_ms.is_some_and(|u| self.now_ms < u) => {
                 Err((NotDone::AwaitsRetry, String::new()))
             }
-            CaseState::Failed => self.act(case, a, s),
+            CaseState::Failed => self.act_when_due(case, a, s),
             _ => Err((NotDone::ForOperator, remedy(case.class).to_owned())),
         }
+    }
+
+    /// What began to rest again after it was approved rests its whole window again, unless its owner gave it back.
+    fn act_when_due(&self, case: &Case, a: &Allocation, s: &Settings) -> Result<Doing, Why> {
+        let window = s.windows(case.class).filter(|_| !case.released);
+        let passed = case.deadline_ms.is_none_or(|at| self.now_ms >= at);
+        if window.is_some_and(|w| !passed || self.elapsed_ms(case, a) < w.due_ms) {
+            return Err((NotDone::NotYet, "its deadline has not passed".to_owned()));
+        }
+        self.act(case, a, s)
     }
 
     /// A clock that started again puts the deadline off; it never comes nearer.
@@ -150,6 +161,11 @@ impl Round<'_> {
     fn no_longer_there(&self, case: &Case, s: &Settings) -> Result<Doing, Why> {
         if case.state == CaseState::Acting {
             return self.acting(case, None, s);
+        }
+        let waited = case.until_ms.is_some_and(|until| self.now_ms >= until);
+        if case.state == CaseState::Failed && waited && self.freed(case).is_err() {
+            let why = "the run is gone and its GPUs are not seen free: drain the node, reset the GPU or reboot";
+            return Ok(Doing::Escalate { why: why.to_owned() });
         }
         self.freed(case).map(|seen_ms| Doing::Freed { seen_ms }).map_err(|(_, detail)| (NotDone::Gone, detail))
     }

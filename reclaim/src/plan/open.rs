@@ -55,6 +55,8 @@ impl Round<'_> {
                 .filter(|over| *over >= 0)
                 .map(|over| s.windows(class).is_some_and(|w| over >= w.warned_ms)),
             Class::Capacity => None,
+            // what rests is on its way to another class, and a question about it would stand in the way
+            Class::LowUse if rest_ms(a).is_some_and(|rest| rest >= s.active_ms) => None,
             _ => j.classes.contains(&class).then_some(true),
         }
     }

@@ -46,10 +46,10 @@ impl Api {
         Self { address, state, task }
     }
 
-    pub(crate) fn client(&self) -> kube::Client {
+    pub(crate) fn config(&self) -> kube::Config {
         let mut config = kube::Config::new(format!("http://{}", self.address).parse().expect("an address"));
         config.default_namespace = "nlp".to_owned();
-        kube::Client::try_from(config).expect("a client")
+        config
     }
 
     pub(crate) fn put(&self, path: &str, uid: &str, spec: Value) {
@@ -66,7 +66,15 @@ impl Api {
 }
 
 fn status(code: u16, message: &str, retry: u32) -> Response<Body> {
-    let mut body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "message": message, "reason": ""});
+    // the client goes by the reason where it knows it, as that of the real server
+    let reason = match code {
+        404 => "NotFound",
+        409 => "Conflict",
+        429 => "TooManyRequests",
+        403 => "Forbidden",
+        _ => "",
+    };
+    let mut body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "message": message, "reason": reason});
     if retry > 0 {
         body["details"] = json!({"retryAfterSeconds": retry});
     }

@@ -62,7 +62,7 @@ fn workload(kind: &str, name: &str, uid: &str, busy_siblings: Option<i64>) -> Op
 async fn start() -> (Api, Kubernetes) {
     let api = Api::start().await;
     api.put(POD, "u1", json!({}));
-    let kubernetes = Kubernetes::new(api.client(), Arc::new(Noon));
+    let kubernetes = Kubernetes::connect(api.config(), Arc::new(Noon)).unwrap();
     (api, kubernetes)
 }
 

@@ -31,6 +31,7 @@ const POLICY: &str = r#"
 switch = { notify = true, act = true }
 [breaker]
 newly_idle_min = 8
+disagree_min = 6
 [defaults]
 approval = "automatic"
 [[policy]]

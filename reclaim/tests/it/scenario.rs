@@ -526,8 +526,10 @@ fn folder() -> PathBuf {
 /// Tells a story again and gives its transcript.
 async fn tell(text: &str) -> String {
     let mut story = Story::new();
+    let mut begun = false;
     for line in text.lines() {
-        if line.starts_with('#') || line.is_empty() {
+        begun |= line.starts_with("> ");
+        if !begun {
             story.out.push_str(line);
             story.out.push('\n');
         } else if let Some(typed) = line.strip_prefix("> ") {

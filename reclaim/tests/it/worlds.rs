@@ -83,7 +83,8 @@ fn right(engine: &Server, fleet: &Shared, step: &Step, at_ms: i64) {
     assert!(first < last && at_ms - last >= 15 * MINUTE, "warnings before action");
     assert!(f.scheduler_error.is_none(), "an action during an outage of the scheduler");
     let run = &f.runs[&step.allocation_id];
-    assert!(run.nodes.iter().all(|n| !f.blind.contains(n)), "an action during an outage of telemetry");
+    let fresh = |d: &i64| f.cards[d].newest_ms.is_some_and(|at| at_ms - at <= 2 * MINUTE);
+    assert!(run.devices.iter().all(fresh), "an action during an outage of telemetry");
     assert!(run.identity.is_same(&step.identity));
     // what it did for a window, by its own script and not by anything that was measured
     let minute = (at_ms - run.load_from_ms) / MINUTE;
