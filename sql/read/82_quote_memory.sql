@@ -14,7 +14,7 @@
 WITH shape AS (
     -- no max() over no group here: the engine moves a condition on the task below it, where it has a row all the same
     SELECT CAST(value AS DECIMAL(20, 0)) AS layers
-    FROM generate_series(1, 4000)
+    FROM (SELECT unnest(range(1, 4001)) AS value)
     WHERE value = 1 OR 196608 * value * value * value <= CAST($params AS BIGINT)
     ORDER BY value DESC
     LIMIT 1
