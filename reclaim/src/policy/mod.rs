@@ -274,16 +274,22 @@ impl Settings {
     }
 
     /// The windows of a class; absent: it is never due by itself. What was never used has its warm-up and its time for bringing
-    /// data before its clock starts.
+    /// data before its clock starts. What is at rest has at least that, too: after a hole in what was seen nobody knows whether it
+    /// ever worked, and an outage must not take time from it (R3).
     pub fn windows(&self, class: Class) -> Option<Windows> {
         let later = self.warm_up_ms + self.staging_ms;
+        let never = Windows {
+            warned_ms: self.never_touched.warned_ms + later,
+            final_ms: self.never_touched.final_ms + later,
+            due_ms: self.never_touched.due_ms + later,
+        };
         match class {
-            Class::NeverTouched => Some(Windows {
-                warned_ms: self.never_touched.warned_ms + later,
-                final_ms: self.never_touched.final_ms + later,
-                due_ms: self.never_touched.due_ms + later,
+            Class::NeverTouched => Some(never),
+            Class::IdleSince => Some(Windows {
+                warned_ms: self.idle.warned_ms.max(never.warned_ms),
+                final_ms: self.idle.final_ms.max(never.final_ms),
+                due_ms: self.idle.due_ms.max(never.due_ms),
             }),
-            Class::IdleSince => Some(self.idle),
             Class::OverLimit => Some(self.over_limit),
             Class::Capacity => Some(self.capacity),
             Class::LowUse | Class::MemoryHeld | Class::OutsideAllocation | Class::JobGone | Class::DeadHolder => None,

@@ -1,6 +1,6 @@
 //! What a policy book means, in words: what a person should read before it is put into force.
 
-use gpuledger_schema::reclaim::{ActKind, Approval};
+use gpuledger_schema::reclaim::{ActKind, Approval, Class};
 
 pub use crate::text::Lang;
 
@@ -78,7 +78,7 @@ fn of_policy(policy: &Policy, t: &Texts) -> Vec<String> {
         t.fill(key, &[("warned", &t.span(w.warned_ms)), ("final", &t.span(w.final_ms)), ("due", &t.span(w.due_ms))])
     };
     out.push(windows("never_touched_windows", s.never_touched));
-    out.push(windows("idle_windows", s.idle));
+    out.push(windows("idle_windows", s.windows(Class::IdleSince).unwrap_or(s.idle)));
     if s.warm_up_ms + s.staging_ms > 0 {
         out.push(t.fill("grace", &[("warm_up", &t.span(s.warm_up_ms)), ("staging", &t.span(s.staging_ms))]));
     }

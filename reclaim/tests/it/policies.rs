@@ -71,6 +71,15 @@ fn what_is_unknown_or_cannot_be_stops_the_book_with_its_place() {
 }
 
 #[test]
+fn an_outage_takes_no_time_from_what_was_never_used() {
+    let text = "[[policy]]\nname = \"data\"\nscope = { task_type = \"data\" }\nset = { staging_grace_minutes = 480 }\n";
+    let book = Book::read(text).unwrap();
+    let s = &book.named("data", 0).unwrap().settings;
+    assert_eq!(s.windows(Class::IdleSince), s.windows(Class::NeverTouched));
+    assert_eq!(s.windows(Class::IdleSince).unwrap().due_ms, 10 * HOUR_MS);
+}
+
+#[test]
 fn dated_policies_follow_one_another() {
     let text = "[[policy]]\nname = \"nlp\"\nscope = { team = \"nlp\" }\nto = \"2026-11-01T00:00:00Z\"\n\
                 [[policy]]\nname = \"nlp\"\nscope = { team = \"nlp\" }\nfrom = \"2026-11-01T00:00:00Z\"\n\
