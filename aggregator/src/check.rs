@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::engine::{Params, bigint};
 use crate::ledger;
-use crate::report::{Ask, Currency, Reader, ReportError, facts};
+use crate::report::{Ask, Currency, Reader, ReportError, price_facts};
 
 /// Rows of a finding that are shown.
 const ROWS_SHOWN: usize = 5;
@@ -45,7 +45,7 @@ pub async fn check(reader: &Reader, zone: Tz) -> Result<Vec<Finding>, ReportErro
     let window = everything(reader).await?;
     if let Some(window) = window {
         let ask = Ask { window, zone, by: Vec::new(), step: None, currency: Currency::none() };
-        facts(reader, &ask).await?;
+        price_facts(reader, &ask).await?;
         engine.step("check/M1_lines", &none).await?;
         engine.step("charge/90_round", &Params::from([("divisor", bigint(CENT))])).await?;
     }
@@ -127,7 +127,7 @@ impl Finding {
 
 /// The charges with as many partitions as are named, in order.
 async fn charges(reader: Reader, ask: Ask) -> Result<RecordBatch, ReportError> {
-    facts(&reader, &ask).await?;
+    price_facts(&reader, &ask).await?;
     let (schema, rows) = reader.engine().run("check/M3", &Params::new()).await?;
     concat_batches(&schema, &rows).map_err(shape)
 }

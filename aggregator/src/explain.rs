@@ -15,7 +15,7 @@ use gpuledger_schema::window::{Window, show_ms};
 use serde::Serialize;
 
 use crate::engine::{Params, bigint, int, text};
-use crate::report::{Ask, Currency, Reader, ReportError, whole};
+use crate::report::{Ask, Currency, Reader, ReportError, price_facts, whole};
 
 /// How far down an explanation goes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -74,7 +74,7 @@ pub async fn explain(
         Window { from_ms: start.div_euclid(CELL_MS) * CELL_MS, to_ms: (end.div_euclid(CELL_MS) + 1) * CELL_MS };
     let code = currency.cloned().unwrap_or_else(Currency::none);
     let ask = Ask { window, zone, by: Vec::new(), step: None, currency: code };
-    crate::report::facts(reader, &ask).await?;
+    price_facts(reader, &ask).await?;
     let day = |ms: i64| int(ms.div_euclid(DAY_MS) as i32);
     let mut days = who.clone();
     days.extend([("from_day", day(window.from_ms)), ("to_day", day(window.to_ms))]);

@@ -231,12 +231,16 @@ async fn touched(
     Ok(days.into_iter().filter(|d| (all.0..=all.1).contains(d)).collect())
 }
 
+/// Offsets of the boots' clocks and failures of devices, for all days wanted at once.
 async fn failures(engine: &Engine, all: (i32, i32), wanted: &BTreeSet<i32>) -> Result<(), LedgerError> {
     let first = wanted.first().copied().unwrap_or(all.0);
     let from = (first - FAILURE_DAYS).max(all.0 - 1);
-    let params = Params::from([("day_from", int(from)), ("day_to", int(all.1 + 2))]);
-    engine.step("ledger/20_boot_offset", &params).await?;
-    engine.step("ledger/13_failure", &params).await?;
+    let days = Params::from([("day_from", int(from)), ("day_to", int(all.1 + 2))]);
+    let mut near = days.clone();
+    near.insert("near_day", int((first - 1).max(from)));
+    engine.step("ledger/12_sick", &days).await?;
+    engine.step("ledger/20_boot_offset", &near).await?;
+    engine.step("ledger/13_failure", &days).await?;
     Ok(())
 }
 
@@ -286,7 +290,6 @@ pub async fn span_steps(engine: &Engine, span: (i32, i32)) -> Result<(), LedgerE
     days_and_window.extend(window.clone());
     let none = Params::new();
     for (step, params) in [
-        ("ledger/20_boot_offset", &days),
         ("ledger/21_tick", &near),
         ("ledger/22_instance_tick", &days),
         ("ledger/23_process", &days),
@@ -315,8 +318,9 @@ pub async fn span_steps(engine: &Engine, span: (i32, i32)) -> Result<(), LedgerE
         ("ledger/46_usage_stand_in", &none),
         ("ledger/51_session_day", &days_and_window),
         ("ledger/52_holder_cell", &none),
-        ("ledger/53_at_rest", &days),
-        ("ledger/53_device_cell", &days),
+        ("ledger/52_card_piece", &days),
+        ("ledger/53_at_rest", &none),
+        ("ledger/53_device_cell", &none),
     ] {
         engine.step(step, params).await?;
     }

@@ -74,6 +74,7 @@ fn rows_of(control: &Control, table: ReferenceTable) -> Result<Vec<RecordBatch>,
         ReferenceTable::Budgets => rows::<BudgetRow>(control),
         ReferenceTable::CostCenters => rows::<CostCenterRow>(control),
         ReferenceTable::ManualLines => rows::<ManualLineRow>(control),
+        ReferenceTable::Contacts => rows::<gpuledger_schema::table::ContactRow>(control),
     }
 }
 

@@ -13,7 +13,9 @@ mod report;
 pub(crate) use close::{Close, Correct, LineAnswer, Periods, Statement, StatementAnswer, Uncharged, Verify};
 pub(crate) use export::Export;
 pub(crate) use keep::{Backup, Maintain, Restore};
-pub(crate) use money::{Audit, AuditVerify, Forced, ManualLine, ManualLines, Reference, Withdraw};
+pub(crate) use money::{
+    Audit, AuditVerify, Budgets, Cost, Forced, ManualLine, ManualLines, Memory, Quote, Rates, Reference, Withdraw,
+};
 pub(crate) use report::{Asked, Assets, Census, FindingsAsked, Health, Job, Report};
 
 const EXAMPLES: &str = "Examples:
@@ -79,9 +81,9 @@ pub(crate) enum Command {
     /// Prices, and what GPUs would cost
     #[command(
         subcommand,
-        after_help = "Examples:\n  gpuledger rates import rates.csv --zone Europe/Berlin\n  gpuledger rates end model=\"NVIDIA H200\" --at 2026-11-01 --zone Europe/Berlin"
+        after_help = "Examples:\n  gpuledger rates import rates.csv --zone Europe/Berlin\n  gpuledger rates end model=\"NVIDIA H200\" --at 2026-11-01 --zone Europe/Berlin\n  gpuledger rates quote --gpus 8 --model \"NVIDIA H100\" --for 3d --from 2026-10-02T18:00 --team vision --zone Europe/Berlin"
     )]
-    Rates(Reference),
+    Rates(Rates),
     /// Who pays
     #[command(subcommand, after_help = "Example:\n  gpuledger owners import owners.csv --zone UTC")]
     Owners(Reference),
@@ -126,6 +128,9 @@ pub(crate) enum Command {
         after_help = "Examples:\n  gpuledger audit --table rate --from 2026-10-01 --zone UTC\n  gpuledger audit verify"
     )]
     Audit(Audit),
+    /// Where people are reached
+    #[command(subcommand, after_help = "Example:\n  gpuledger contacts import contacts.csv --zone UTC")]
+    Contacts(Reference),
     /// Accounting, usage, charge, gaps, findings and samples
     #[command(subcommand)]
     Report(Report),

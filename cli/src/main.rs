@@ -15,9 +15,6 @@ use clap::Parser;
 use crate::args::Args;
 use crate::outcome::Outcome;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,

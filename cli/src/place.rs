@@ -7,7 +7,7 @@ use chrono_tz::Tz;
 use gpuledger_aggregator::lake::Lake;
 use gpuledger_aggregator::report::{Currency, Reader, ReportError};
 use gpuledger_aggregator::{ingest, ledger};
-use gpuledger_control::Control;
+use gpuledger_control::{Control, ControlError};
 use gpuledger_schema::table::reference::RateRow;
 use gpuledger_schema::window;
 
@@ -78,7 +78,16 @@ impl Place {
     /// The control file for reading; none where nothing was ever imported into it.
     pub(crate) fn control(&self, lake: &Lake) -> anyhow::Result<Option<Control>> {
         let path = self.control_path(lake)?;
-        if path.exists() { Ok(Some(Control::open_read_only(&path)?)) } else { Ok(None) }
+        if !path.exists() {
+            return Ok(None);
+        }
+        match Control::open_read_only(&path) {
+            // a file of an older gpuledger is brought up to date where it can be written
+            Err(ControlError::Format { found, known, .. }) if found < known && Control::open(&path).is_ok() => {
+                Ok(Some(Control::open_read_only(&path)?))
+            }
+            other => Ok(Some(other?)),
+        }
     }
 
     /// The zone a user gave, else the billing zone.

@@ -6,7 +6,8 @@ use clap::{CommandFactory, Parser};
 
 use gpuledger_collector::cluster::config::ClusterConfig;
 use gpuledger_collector::cluster::slurm::config::SlurmConfig;
-use gpuledger_collector::node::config::{NodeConfig, Scheduler};
+use gpuledger_collector::node::config::NodeConfig;
+use gpuledger_schema::state::SchedulerKind;
 
 use crate::args::{Args, Command};
 
@@ -184,7 +185,7 @@ fn the_pods_configuration_is_taken() {
         .map(|l| format!("{}\n", &l[4..]))
         .collect();
     let config = NodeConfig::parse(&text, "node.toml").unwrap();
-    assert_eq!(config.scheduler, Scheduler::Kubernetes);
+    assert_eq!(config.scheduler, SchedulerKind::Kubernetes);
     // What it reads and writes is mounted, and its port is the one that is probed.
     for path in [&config.lake, &config.spool, &config.pod_logs, &config.kubelet_socket.parent().unwrap().to_path_buf()]
     {

@@ -19,8 +19,8 @@ mod copy;
 /// The control file, open.
 #[derive(Debug)]
 pub struct Control {
-    connection: Connection,
-    path: PathBuf,
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
 }
 
 /// An edit of a reference table: an entry of the audit log, in short.
@@ -131,6 +131,11 @@ impl Control {
 
     pub(crate) fn connection_mut(&mut self) -> (&mut Connection, &Path) {
         (&mut self.connection, &self.path)
+    }
+
+    /// The connection and the file, for reading.
+    pub(crate) fn looked_at(&self) -> (&Connection, &Path) {
+        (&self.connection, &self.path)
     }
 
     pub(crate) fn error(&self, doing: &'static str, source: rusqlite::Error) -> ControlError {

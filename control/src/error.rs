@@ -119,6 +119,12 @@ pub enum ControlError {
         /// The format this build reads.
         known: i64,
     },
+    /// A silence that may not be.
+    #[error("the silence was not written: {reason}")]
+    Silence {
+        /// Why.
+        reason: &'static str,
+    },
     /// Anything else SQLite says.
     #[error("cannot {doing} {}", path.display())]
     Sql {

@@ -15,6 +15,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod audit;
+mod case;
+mod case_engine;
 mod cell;
 mod control;
 mod csv_file;
@@ -26,6 +28,7 @@ mod import;
 mod kind;
 mod list;
 mod open;
+mod outbox;
 mod pattern;
 mod period;
 mod plan;
@@ -35,10 +38,16 @@ mod table;
 mod week;
 
 pub use audit::{AuditCheck, AuditQuery, BrokenLink, Entry, Head, Who};
+pub use case::CaseError;
+pub use case_engine::{Switch, Switched};
 pub use control::{Control, Edit};
 pub use error::{ControlError, Problem};
 pub use import::{ImportOptions, ImportReport};
 pub use list::Listing;
+pub use outbox::{
+    Alert, AlertChanges, Attachment, Claim, Event, Lease, Message, MessageState, NewAlert, NewMessage, NewSilence,
+    Outcome, Posted, Silence, Summary,
+};
 pub use period::{Period, PeriodState, UnknownState};
 pub use said::{LineAnswer, Verdict, Waiver};
 pub use table::spec::default_specs;

@@ -31,6 +31,8 @@ const MIGRATIONS: &[&[Step]] = &[
         Step::Rust(audit::adopt_edits),
         Step::Sql(include_str!("../migrations/0003_money_log.sql")),
     ],
+    &[Step::Sql(include_str!("../migrations/0004_outbox.sql"))],
+    &[Step::Sql(include_str!("../migrations/0005_cases.sql"))],
 ];
 
 /// Opens the file for reading and writing, creates it if it is not there, and migrates it.

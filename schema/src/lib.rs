@@ -9,6 +9,7 @@ pub mod hash;
 pub mod id;
 pub mod invariant;
 pub mod path;
+pub mod reclaim;
 pub mod state;
 pub mod table;
 pub mod unit;

@@ -1,8 +1,5 @@
 //! Closed lists of words that stand in tables: run states, task types, evidence, node and device states.
 
-use std::fmt;
-use std::str::FromStr;
-
 /// A word that is not in its closed list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {list} `{word}`")]
@@ -28,21 +25,29 @@ macro_rules! words {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str(self.as_str()) }
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str(self.as_str()) }
         }
 
-        impl FromStr for $name {
-            type Err = UnknownWord;
-            fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        impl std::str::FromStr for $name {
+            type Err = $crate::state::UnknownWord;
+            fn from_str(word: &str) -> Result<Self, $crate::state::UnknownWord> {
                 match word {
                     $($word => Ok(Self::$variant),)+
-                    _ => Err(UnknownWord { list: $list, word: word.to_owned() }),
+                    _ => Err($crate::state::UnknownWord { list: $list, word: word.to_owned() }),
                 }
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
             }
         }
     };
 }
+
+pub(crate) use words;
 
 words! {
     /// State of a run or request. Slurm's job states plus `ended` for sources that only say that a run is over.

@@ -71,7 +71,7 @@ exact AS (
 rounded AS (
     SELECT use_no, phase_ms, borrowed, rate_id, list_price_micros, currency,
         CAST((e16 + 5000000000000000 - (e16 + 5000000000000000) % 10000000000000000) / 10000000000000000 AS BIGINT) AS price_micros,
-        nullif(names, '') AS discount
+        CASE WHEN list_price_micros IS NOT NULL THEN nullif(names, '') END AS discount
     FROM exact
 )
 SELECT use_no, phase_ms, borrowed, rate_id, list_price_micros, price_micros, discount, currency,

@@ -30,8 +30,10 @@ SELECT 'shared_' || i.class, false, s.team, s.cost_center, i.pool, i.tier, i.mod
     i.list_price_micros AS price_micros, NULL, i.currency, NULL, i.local_day, i.local_month, s.ms
 FROM shared s
 JOIN idle_item i ON i.item_no = s.item_no
+WHERE s.ms <> 0
 UNION ALL
 SELECT 'shared_out', true, NULL, NULL, i.pool, i.tier, i.model, i.mode, i.rate_id, i.list_price_micros, i.list_price_micros AS price_micros, NULL,
     i.currency, i.class, i.local_day, i.local_month, -s.ms
 FROM shared s
 JOIN idle_item i ON i.item_no = s.item_no
+WHERE s.ms <> 0

@@ -3,16 +3,10 @@
 -- ok, all its process rows in, no such Xid), carried over gaps. Other Xids and throttling are events, not failures. Ticks
 -- stand where `tick` puts them: a clock that was wrong moves no failure.
 -- grain: device x interval. units: epoch ms
--- inputs: device_minute, process_minute, boot_offset, device_span, as_of
+-- inputs: device_minute, process_minute, sick, boot_offset, device_span, as_of
 -- parameters: day_from INT, day_to INT
 -- output: failure
-WITH sick AS (
-    SELECT DISTINCT device_id
-    FROM device_minute
-    WHERE day >= CAST($day_from AS INT) AND day < CAST($day_to AS INT)
-        AND (state = 'lost' OR xid IN (48, 64, 79, 95, 119, 120))
-),
-rows_in AS (
+WITH rows_in AS (
     SELECT p.device_id, p.boot_id, p.seq, count(*) AS process_rows
     FROM process_minute p
     JOIN sick s ON s.device_id = p.device_id

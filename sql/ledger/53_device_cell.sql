@@ -1,17 +1,13 @@
 -- Minutes of physical GPUs added up per cell: of each measure the sum of value x ms, the ms for which it is known, the
--- least and the greatest. Only ticks in state ok say anything; what no tick measured is absent. Samples of hosts measure
+-- least and the greatest. What no tick measured is absent. Samples of hosts measure
 -- processes and no card, so that a card seen in samples only has no row.
 -- A product of one cell fits 64 bits (bytes x ms below 2^62 for a card under 4 TiB); over more cells add them as decimals.
 -- grain: device x cell. key: device_id, cell. units: ms, ppm, bytes, mW, degrees Celsius, and their products with ms
--- inputs: tick_piece, device_minute, at_rest
--- parameters: day_from INT, day_to INT
+-- inputs: card_piece, at_rest
+-- parameters: none
 -- output: device_cell
 WITH piece AS (
-    SELECT t.device_id, t.cell, t.to_ms - t.from_ms AS ms, m.sm_ppm, m.dram_ppm, m.tensor_ppm, m.gpu_util_ppm,
-        m.mem_used_bytes, m.mem_total_bytes, m.power_mw, m.power_limit_mw, m.temperature_c, m.process_count
-    FROM tick_piece t
-    JOIN device_minute m ON m.device_id = t.device_id AND m.boot_id = t.boot_id AND m.seq = t.seq
-    WHERE m.day >= CAST($day_from AS INT) AND m.day < CAST($day_to AS INT) AND m.state = 'ok'
+    SELECT *, to_ms - from_ms AS ms FROM card_piece
 ),
 added AS (
     SELECT device_id, cell, count(*) AS ticks, sum(ms) AS ok_ms,

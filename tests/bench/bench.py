@@ -179,6 +179,59 @@ def fleet(days, work):
     shutil.rmtree(before)
 
 
+def held_back(data, aside):
+    """Moves the segments of the last UTC day of minutes aside, as if its collectors had not delivered yet."""
+    segments = [f for f in (data / "inbox").rglob("*.parquet") if f.name.startswith(("device_minute~", "process_minute~"))]
+    first = {f: duckdb.execute("SELECT min(tick_ms) FROM read_parquet(?)", [str(f)]).fetchone()[0] for f in segments}
+    last_day = max(first.values()) // 86_400_000
+    late = [f for f, ms in first.items() if ms // 86_400_000 == last_day]
+    for f in late:
+        to = aside / f.relative_to(data)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(f, to)
+    return len(late)
+
+
+def month(days, work):
+    """Day by day: all days but the last, then the last day alone; findings; the ledger by each engine, once, compared."""
+    data, aside = generated(days, work), work / "aside"
+    config = ["--config", data / "input/gpuledger.toml"]
+    what = f"{GPUS} GPUs, {days} d"
+    segments = held_back(data, aside)
+    all_but_one = Took([BIN, "ingest", "--data", data, *config], work)
+    shutil.copytree(aside, data, dirs_exist_ok=True)
+    one_more = Took([BIN, "ingest", "--data", data, *config], work)
+    rows = {t: count(data, t, work) for t in ["device_minute", "process_minute"]}
+    total = sum(rows.values())
+    notes.append(f"{what}: {rows['device_minute']:,} device and {rows['process_minute']:,} process minutes; {segments} segments "
+                 "are of the last day.")
+    line(f"{what}: ingest and ledger of all days but the last", total, Median([all_but_one]))
+    line(f"{what}: the last day, ingest and ledger", total // int(days), Median([one_more]))
+    window = ["--from", "2026-03-01", "--to", "2026-04-01"]
+    asked = {"findings": ["report", "findings", "--by", "rule"], "charge": ["report", "charge", "--by", "team"],
+             "fleet": ["report", "fleet", "--by", "pool"]}
+    for name, report in asked.items():
+        line(f"{what}: report {name}", 0, Median([Took([BIN, *report, *window, "--data", data, *config], work)]))
+    columns, weights = work / "columns.csv", work / "weights.csv"
+    columns.write_text(ask(data, "SELECT table_name, column_name, data_type FROM information_schema.columns "
+                           "ORDER BY table_name, ordinal_position", work))
+    weights.write_text(ask(data, "SELECT * FROM task_weight", work))
+    without_ledger(data)
+    ours = Took([BIN, "ingest", "--data", data, *config], work)
+    line(f"{what}: ledger, gpuledger", total, Median([ours]))
+    for e in ENGINES:
+        said = json.loads(Took([sys.executable, HERE / f"{e}_ledger.py", data, "--columns", columns, "--weights", weights,
+                                "--out", work / e, "--compare"], work).out.splitlines()[-1])
+        row(f"{what}: ledger, {said['engine']} {said['version']}", f"{total:,}", said["seconds"], said["cpu"],
+            f"{total / said['seconds']:,.0f}", said["peak_mib"], "its own clock")
+        agree = "; ".join(f"{t} {c['rows_in_lake']:,} rows, {c['only_here'] + c['only_in_lake']} differ"
+                          for t, c in said["compared"].items())
+        notes.append(f"{what}: gpuledger / {said['engine']} = {ours.wall / said['seconds']:.2f} by wall clock, "
+                     f"{ours.cpu / said['cpu']:.2f} by CPU time, {ours.mib / said['peak_mib']:.2f} by memory. Results: {agree}.")
+    sizes(what, data, work)
+    shutil.rmtree(data)
+
+
 def sizes(what, data, work):
     lake = Lake(data)
     versions = {**lake.cut["tables"], **lake.build["tables"]}
@@ -213,6 +266,9 @@ def main():
         if "fleet" in parts:
             for days in DAYS:
                 fleet(days, work)
+        if "month" in parts:
+            for days in DAYS:
+                month(days, work)
         if "demo" in parts:
             demo(work)
         head("data", "table", "rows", "files", "bytes", "bytes/row")

@@ -167,7 +167,7 @@ class Ledger:
             self.step(name, {})
         first, last = (int(v) for v in self.rows_of("14_days", {})[0])
         for name in steps_of("failures"):
-            self.step(name, {"day_from": first - 1, "day_to": last + 2})
+            self.step(name, {"day_from": first - 1, "near_day": first - 1, "day_to": last + 2})
         spans = self.spans(first, last)
         for i, (a, b) in enumerate(spans):
             lo, hi = a * DAY_MS, b * DAY_MS
@@ -186,9 +186,10 @@ class Ledger:
     def compare(self, table):
         """Rows of either side that the other lacks, as DuckDB finds them."""
         files = ", ".join(f"'{f}'" for f in self.lake.files(table, self.lake.build["tables"][table]))
+        empty = ", ".join(f'CAST(NULL AS {t}) AS "{c}"' for c, t in self.columns[table])
         by_day = ", hive_partitioning = true, hive_types = {'day': INTEGER}" if "/day=" in files else ""
         named = ", ".join(f'CAST("{c}" AS {t}) AS "{c}"' for c, t in self.columns[table])
-        theirs = f"SELECT {named} FROM read_parquet([{files}]{by_day})"
+        theirs = f"SELECT {named} FROM read_parquet([{files}]{by_day})" if files else f"SELECT {empty} WHERE false"
         ours = f"SELECT {named} FROM read_parquet('{self.out}/{table}*.parquet')"
         count = lambda q: duckdb.execute(f"SELECT count(*) FROM ({q})").fetchone()[0]
         return {
@@ -216,7 +217,8 @@ def main(kind):
     since = time.monotonic()
     spans = ledger.build()
     said = {"engine": kind.engine, "version": kind.version, "seconds": round(time.monotonic() - since, 3), "spans": len(spans)}
-    said["peak_mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    said["cpu"], said["peak_mib"] = round(used.ru_utime + used.ru_stime, 3), used.ru_maxrss // 1024
     if asked.steps:
         said["steps"] = {k: round(v, 3) for k, v in sorted(ledger.took.items(), key=lambda i: -i[1])}
     if asked.compare:

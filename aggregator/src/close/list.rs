@@ -15,7 +15,7 @@ use crate::bill::Period;
 use crate::check;
 use crate::engine::{Params, bigint, text};
 use crate::lake::Lake;
-use crate::report::{Ask, Reader, facts};
+use crate::report::{Ask, Reader, price_facts};
 
 /// Unmeasured and unobserved time of the capacity above which a close wants a waiver, in parts per million.
 const UNKNOWN_PPM: i64 = 20_000;
@@ -203,7 +203,7 @@ async fn calendar(reader: &Reader, ask: &CloseAsk, closed: &[Manifest]) -> Resul
 /// What priced facts show.
 async fn listed(work: &Reader, of: &Period) -> Result<Vec<Item>, CloseError> {
     let ask = Ask { window: of.window, zone: of.zone, by: Vec::new(), step: None, currency: of.currency.clone() };
-    facts(work, &ask).await?;
+    price_facts(work, &ask).await?;
     let params = Params::from([("limit_ppm", bigint(UNKNOWN_PPM))]);
     let (_, rows) = work.engine().run("close/30_listed", &params).await?;
     let mut out = Vec::new();

@@ -8,7 +8,7 @@ use super::rows::Columns;
 use crate::bill::Period;
 use crate::engine::{Params, bigint};
 use crate::lake::Lake;
-use crate::report::{Ask, Column, Kind, Reader, Report, Value, facts};
+use crate::report::{Ask, Column, Kind, Reader, Report, Value, price_facts};
 
 /// Lists what was not charged: why, where, hours and list value. `lines` are those of the period's bill; of a closed period facts
 /// are as they were when it was closed, else as `reader` has them.
@@ -23,7 +23,7 @@ pub async fn uncharged(
 ) -> Result<Report, CloseError> {
     let work = as_closed(lake, reader, of).await?;
     let ask = Ask { window: of.window, zone: of.zone, by: Vec::new(), step: None, currency: of.currency.clone() };
-    facts(&work, &ask).await?;
+    price_facts(&work, &ask).await?;
     register_lines(work.engine(), "bill_line", lines)?;
     let window = Params::from([("from_ms", bigint(of.window.from_ms)), ("to_ms", bigint(of.window.to_ms))]);
     let (_, found) = work.engine().run("close/40_uncharged", &window).await?;

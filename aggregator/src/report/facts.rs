@@ -88,7 +88,7 @@ pub async fn prepare(reader: &Reader, ask: &Ask) -> Result<(), ReportError> {
 }
 
 /// Prices a window for reports that group `fact`.
-pub(crate) async fn facts(reader: &Reader, ask: &Ask) -> Result<(), ReportError> {
+pub(crate) async fn price_facts(reader: &Reader, ask: &Ask) -> Result<(), ReportError> {
     price(reader, ask.window, ask.zone, Depth::Facts).await
 }
 

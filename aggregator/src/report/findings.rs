@@ -10,31 +10,8 @@ use super::render::{hours, money};
 use super::usage::{key_columns, row, total_of, total_row};
 use super::{Ask, Column, Kind, Reader, Report, ReportError, Value, prepare};
 use crate::engine::{Params, bigint, int};
+use crate::statement;
 
-/// Every rule's statement, in order.
-const RULES: &[&str] = &[
-    "waste/30_never_touched",
-    "waste/31_idle_since",
-    "waste/32_partly_used",
-    "waste/33_hung",
-    "waste/34_low_use",
-    "waste/35_memory_asked",
-    "waste/36_memory_over_quota",
-    "waste/37_card_too_large",
-    "waste/38_card_cut_small",
-    "waste/39_outside_spec",
-    "waste/40_limit_over_run",
-    "waste/41_over_duration",
-    "waste/42_sm_low_week",
-    "waste/43_memory_bound",
-    "waste/44_input_bound",
-    "waste/45_resident_service",
-    "waste/46_contention",
-    "waste/47_slow_start",
-    "waste/48_failed_runs",
-    "waste/49_debug_left",
-    "waste/50_token_load",
-];
 /// Rules that read cells of the window themselves.
 const BY_CELL: &[&str] = &["waste/33_hung", "waste/42_sm_low_week", "waste/45_resident_service"];
 /// The rest of idle time, which no rule explains: no finding, and listed only where it is asked for.
@@ -82,8 +59,9 @@ pub(super) async fn judge(reader: &Reader, ask: &Ask) -> Result<(), ReportError>
     ] {
         engine.step(step, params).await?;
     }
-    for rule in RULES {
-        engine.step(rule, if BY_CELL.contains(rule) { &cells } else { &none }).await?;
+    // every statement that gives hits is a rule, and the names of the statements are their order
+    for statement in statement::all().iter().filter(|s| s.header().is_ok_and(|h| h.output.starts_with("hit_"))) {
+        engine.step(statement.name, if BY_CELL.contains(&statement.name) { &cells } else { &none }).await?;
     }
     for step in ["waste/51_hit", "waste/52_claimed", "waste/53_gap_line", "waste/54_finding", "waste/55_not_judged"] {
         engine.step(step, &none).await?;

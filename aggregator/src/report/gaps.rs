@@ -2,7 +2,7 @@
 
 use gpuledger_schema::unit::CARD_UNITS;
 
-use super::facts::facts;
+use super::facts::price_facts;
 use super::grouped::{Group, Measure, grouped, ppm};
 use super::money::{Amounts, round};
 use super::render::{hours, money};
@@ -99,7 +99,7 @@ pub async fn gaps(reader: &Reader, ask: &Ask, top: Option<usize>) -> Result<Repo
     if let Some(d) = refused {
         return Err(ReportError::Dimension(*d));
     }
-    facts(reader, ask).await?;
+    price_facts(reader, ask).await?;
     reader.engine().step("waste/10_run_gap", &Params::new()).await?;
     let groups = grouped(reader.engine(), "run_gap", &by, MEASURES).await?;
     let amounts = |i: usize| groups.iter().map(|g| g.sums[i].unwrap_or(0)).collect::<Vec<_>>();

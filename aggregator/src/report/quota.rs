@@ -1,5 +1,7 @@
 //! `report quota`: quota used, borrowed, lent and unmet, from the ledger and from imported series.
 
+use datafusion::arrow::array::RecordBatch;
+
 use super::fleet_rows::{columns, instants, rows};
 use super::render::hours;
 use super::{Ask, Column, Kind, Reader, Report, ReportError, Value, prepare};
@@ -66,6 +68,13 @@ fn taken(rows: Vec<Vec<Value>>, source: &str) -> impl Iterator<Item = Vec<Value>
         row.insert(0, source.clone());
         row
     })
+}
+
+/// Quota, held, used and borrowed by pool and team, as the ledger has them.
+pub(super) async fn quota_uses(reader: &Reader, ask: &Ask) -> Result<Vec<RecordBatch>, ReportError> {
+    quota_steps(reader, ask).await?;
+    let (_, rows) = reader.engine().run("waste/84_quota", &Params::new()).await?;
+    Ok(rows)
 }
 
 /// The chain from usage to who holds what above the quota.

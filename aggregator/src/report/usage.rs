@@ -1,7 +1,7 @@
 //! `report usage`: the six classes, effective time and coverage.
 
 use super::dimension::Dimension;
-use super::facts::facts;
+use super::facts::price_facts;
 use super::grouped::{Group, Measure, grouped, ppm};
 use super::{Ask, Column, Kind, Reader, Report, ReportError, Value, texts};
 use crate::engine::Params;
@@ -128,7 +128,7 @@ async fn uncalibrated(reader: &Reader, busy_ms: i128) -> Result<Option<String>, 
 
 /// The usage of a window.
 pub async fn usage(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
-    facts(reader, ask).await?;
+    price_facts(reader, ask).await?;
     let by = dimensions(ask);
     let groups = grouped(reader.engine(), "fact", &by, MEASURES).await?;
     let total = total_of(&groups, MEASURES);

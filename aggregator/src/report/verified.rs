@@ -3,7 +3,7 @@
 use gpuledger_schema::unit::CELL_MS;
 use gpuledger_schema::window::{Window, show_ms};
 
-use super::facts::facts;
+use super::facts::price_facts;
 use super::grouped::{texts, whole};
 use super::money::{Amounts, round};
 use super::render::money;
@@ -53,7 +53,7 @@ pub async fn verified(reader: &Reader, ask: &Ask) -> Result<Report, ReportError>
         table_decimals: 1,
     };
     let Some(window) = window(reader).await? else { return Ok(report) };
-    facts(reader, &Ask { window, ..ask.clone() }).await?;
+    price_facts(reader, &Ask { window, ..ask.clone() }).await?;
     let as_of = Params::from([("as_of_ms", bigint(window.to_ms))]);
     let (_, found) = reader.engine().run("waste/56_verified", &as_of).await?;
     let mut exact = Vec::new();

@@ -54,6 +54,73 @@ pub(crate) struct Forced {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum Rates {
+    #[command(flatten)]
+    Table(Reference),
+    /// What GPUs would cost a team for a time: price, discounts and money by interval
+    #[command(
+        after_help = "Examples:\n  gpuledger rates quote --gpus 8 --model \"NVIDIA H100\" --for 3d --from 2026-10-02T18:00 --team vision --zone Europe/Berlin\n  gpuledger rates quote --gpus 1 --model \"NVIDIA H100\" --for 12h --from 2026-10-02 --team nlp --zone UTC --params 70b --precision bf16 --task finetune"
+    )]
+    Quote(Quote),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Quote {
+    /// How many GPUs
+    #[arg(long)]
+    pub(crate) gpus: u32,
+    /// GPU model, as devices and rates name it
+    #[arg(long)]
+    pub(crate) model: String,
+    /// For how long: 90m, 12h, 3d (a day is 24 hours), 2w
+    #[arg(long = "for", value_name = "DURATION")]
+    pub(crate) duration: String,
+    /// From when: a date (midnight), a local time 2026-10-02T18:00, or RFC 3339 with an offset
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: String,
+    /// IANA zone of local times, and of the windows of discounts [default: billing_zone of the configuration]
+    #[arg(long)]
+    pub(crate) zone: Option<String>,
+    /// The team that would pay
+    #[arg(long)]
+    pub(crate) team: String,
+    /// Pool of the GPUs [default: the pool that rows for their model name]
+    #[arg(long)]
+    pub(crate) pool: Option<String>,
+    /// Cluster of the GPUs, for pools that name one
+    #[arg(long)]
+    pub(crate) cluster: Option<String>,
+    /// Task type
+    #[arg(long, default_value = "unknown")]
+    pub(crate) task_type: String,
+    /// The run may be preempted
+    #[arg(long)]
+    pub(crate) preemptible: bool,
+    #[command(flatten)]
+    pub(crate) memory: Memory,
+}
+
+/// What a model needs of GPU memory: an estimate.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Memory {
+    /// Parameters of the model, 7b, 1.5t or a number: also estimates the memory that it needs
+    #[arg(long, value_name = "N")]
+    pub(crate) params: Option<String>,
+    /// Precision of its weights: fp32, bf16, fp16, fp8, int8, int4
+    #[arg(long, requires = "params", default_value = "bf16")]
+    pub(crate) precision: String,
+    /// What it is for: train, finetune or infer
+    #[arg(long, requires = "params", default_value = "infer")]
+    pub(crate) task: String,
+    /// Tokens of context
+    #[arg(long, requires = "params", default_value_t = 4096)]
+    pub(crate) context: u32,
+    /// Sequences at a time
+    #[arg(long, requires = "params", default_value_t = 1)]
+    pub(crate) batch: u32,
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum ManualLines {
     #[command(flatten)]
     Table(Reference),
@@ -137,4 +204,24 @@ pub(crate) enum AuditVerify {
         #[arg(long, value_name = "NUMBER:HASH")]
         head: Vec<String>,
     },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Budgets {
+    /// When: a date (midnight in the zone) or RFC 3339 with an offset [default: the end of what is known]
+    #[arg(long)]
+    pub(crate) at: Option<String>,
+    /// IANA zone of days and months [default: billing_zone of the configuration]
+    #[arg(long)]
+    pub(crate) zone: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Cost {
+    /// Month, YYYY-MM
+    #[arg(long)]
+    pub(crate) month: String,
+    /// IANA zone of the month [default: billing_zone of the configuration]
+    #[arg(long)]
+    pub(crate) zone: Option<String>,
 }

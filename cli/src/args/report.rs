@@ -50,6 +50,12 @@ pub(crate) enum Report {
     /// The period in words: six trends, whether to grow or shrink, what would save most
     #[command(after_help = "Example:\n  gpuledger report health --period month --month 2026-10 --zone UTC")]
     Health(Health),
+    /// What teams may spend, have spent and will have spent; quota beside
+    #[command(after_help = "Example:\n  gpuledger report budgets --zone Europe/Berlin --at 2026-10-15")]
+    Budgets(super::Budgets),
+    /// What pools really cost against what was billed for them; energy beside
+    #[command(after_help = "Example:\n  gpuledger report cost --month 2026-10 --zone Europe/Berlin")]
+    Cost(super::Cost),
     /// Means and peaks of sampled jobs
     #[command(after_help = "Example:\n  gpuledger report samples --format csv")]
     Samples {

@@ -6,11 +6,12 @@ use anyhow::Context;
 use gpuledger_aggregator::report::{self, Format};
 use gpuledger_control::ReferenceTable;
 
-use crate::args::{Args, Command, ManualLines};
+use crate::args::{Args, Command, ManualLines, Rates};
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
 
 mod audit;
+mod budgets;
 mod check;
 mod close;
 mod correct;
@@ -22,6 +23,7 @@ mod import;
 mod keep;
 mod live;
 mod manual;
+mod quote;
 mod reference;
 mod reports;
 mod sql;
@@ -64,7 +66,8 @@ async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<O
         Command::Tiers(r) => reference::run(place, ReferenceTable::Tiers, r, format).await,
         Command::Rules(r) => reference::run(place, ReferenceTable::Rules, r, format).await,
         Command::Weights(r) => reference::run(place, ReferenceTable::Weights, r, format).await,
-        Command::Rates(r) => reference::run(place, ReferenceTable::Rates, r, format).await,
+        Command::Rates(Rates::Table(r)) => reference::run(place, ReferenceTable::Rates, r, format).await,
+        Command::Rates(Rates::Quote(q)) => quote::run(place, &q, format).await,
         Command::Owners(r) => reference::run(place, ReferenceTable::Owners, r, format).await,
         Command::Quotas(r) => reference::run(place, ReferenceTable::Quotas, r, format).await,
         Command::Thresholds(r) => reference::run(place, ReferenceTable::Thresholds, r, format).await,
@@ -82,6 +85,7 @@ async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<O
         Command::ManualLines(ManualLines::Add(line)) => manual::add(place, &line).await,
         Command::ManualLines(ManualLines::Withdraw(line)) => manual::withdraw(place, &line).await,
         Command::Audit(a) => audit::run(place, &a, format).await,
+        Command::Contacts(r) => reference::run(place, ReferenceTable::Contacts, r, format).await,
         Command::Report(r) => reports::run(place, r, format).await,
         Command::Findings(f) => findings::run(place, f, format).await,
         Command::Explain(e) => explain::run(place, &e, format).await,

@@ -6,7 +6,7 @@ use gpuledger_aggregator::report::{self, Ask, Currency, Dimension, Format, Split
 use gpuledger_control::RULES;
 use gpuledger_schema::window::{self, Window};
 
-use super::{print, show};
+use super::{budgets, print, show};
 use crate::args::{Asked, Assets, Census, FindingsAsked, Health, Job, Report};
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
@@ -50,6 +50,8 @@ pub(super) async fn run(place: &Place, what: Report, format: Format) -> anyhow::
         Report::Assets(a) => assets(place, &lake, a).await?,
         Report::Census(a) => census(place, &lake, a).await?,
         Report::Health(a) => health(place, &lake, a).await?,
+        Report::Budgets(a) => budgets::budgets(place, &lake, a).await?,
+        Report::Cost(a) => budgets::cost(place, &lake, a).await?,
         Report::Samples { zone } => {
             let zone = place.zone(zone.as_deref())?.unwrap_or(chrono_tz::UTC);
             report::samples(&place.reader(&lake).await?, zone).await?

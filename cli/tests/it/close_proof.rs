@@ -71,7 +71,9 @@ fn a_copy_that_cannot_be_written_is_verified_and_a_second_import_changes_nothing
     };
     permit(0o444);
     let names = files(&there);
-    let found = site.ok(&["verify", "2025-03", "--data", there.to_str().unwrap()]);
+    let mut elsewhere = std::process::Command::new(env!("CARGO_BIN_EXE_gpuledger"));
+    let found = elsewhere.args(["verify", "2025-03", "--data"]).arg(&there).output().unwrap();
+    let found = String::from_utf8_lossy(&found.stdout).into_owned();
     assert_eq!(hash(&found), before);
     assert_eq!(files(&there), names, "verifying writes nothing");
     permit(0o644);
@@ -193,9 +195,14 @@ fn philly_months_closed_one_after_another_are_exact_to_the_cent() {
     let (map, jobs) = (example("maps/philly.toml"), format!("{folder}/philly_jobs.csv.gz"));
     let site = Site::billed("UTC", "USD");
     site.reference("owners", "kind,value,team\naccount,*,{value}\n");
-    let rates: Vec<String> =
-        PRICES.iter().map(|(from, _, p)| format!("{}.{:06},{from}\n", p / 1_000_000, p % 1_000_000)).collect();
-    site.reference("rates", &format!("price,from\n{}", rates.concat()));
+    // a file is right by itself: each price ends where the next begins
+    let ends = PRICES.iter().skip(1).map(|(from, ..)| *from).chain([""]);
+    let rates: Vec<String> = PRICES
+        .iter()
+        .zip(ends)
+        .map(|((from, _, p), to)| format!("{}.{:06},{from},{to}\n", p / 1_000_000, p % 1_000_000))
+        .collect();
+    site.reference("rates", &format!("price,from,to\n{}", rates.concat()));
     site.ok(&["import", "jobs", "--cluster", "philly", "--map", &map, &jobs]);
     let months = [
         ("2017-09", 1_504_224_000, 1_506_816_000),

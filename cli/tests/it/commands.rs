@@ -7,7 +7,7 @@ use crate::site::{Site, example};
 use crate::table::Table;
 
 /// Every command that takes arguments of its own.
-const COMMANDS: [&[&str]; 28] = [
+const COMMANDS: [&[&str]; 29] = [
     &["demo"],
     &["import", "sacct"],
     &["import", "jobs"],
@@ -24,6 +24,7 @@ const COMMANDS: [&[&str]; 28] = [
     &["thresholds"],
     &["specs"],
     &["finding-notes"],
+    &["contacts"],
     &["report", "accounting"],
     &["report", "usage"],
     &["report", "charge"],
@@ -115,7 +116,7 @@ fn formats_agree() {
 fn reference_tables_are_listed_as_they_are_typed() {
     let site = Site::billed("Asia/Shanghai", "CNY");
     let tables = ["inventory", "pools", "tiers", "rules", "weights", "rates", "owners", "quotas"];
-    for table in tables.into_iter().chain(["thresholds", "specs", "finding-notes"]) {
+    for table in tables.into_iter().chain(["thresholds", "specs", "finding-notes", "contacts"]) {
         let file = example(&format!("reference/{table}.csv"));
         let told = site.ok(&[table, "import", &file]);
         assert!(told.contains("0 there already, version 1"), "{told}");

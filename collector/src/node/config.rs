@@ -9,32 +9,10 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use gpuledger_schema::state::SchedulerKind;
 use serde::Deserialize;
 
 pub use error::ConfigError;
-
-/// What schedules work on this node. Never inferred: an outage must not look like a bare host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scheduler {
-    /// Slurm: allocations are jobs.
-    Slurm,
-    /// Kubernetes: allocations are pods.
-    Kubernetes,
-    /// A bare host: the session leader is the allocation.
-    None,
-}
-
-impl Scheduler {
-    /// The word that `device.scheduler` holds.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Slurm => "slurm",
-            Self::Kubernetes => "kubernetes",
-            Self::None => "none",
-        }
-    }
-}
 
 /// What the collector does with the driver's accounting mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -68,8 +46,8 @@ pub struct NodeConfig {
     pub cluster: String,
     /// Name of the node as the scheduler knows it [default: the host name; must be given in a container].
     pub node: Option<String>,
-    /// slurm, kubernetes or none.
-    pub scheduler: Scheduler,
+    /// slurm, kubernetes or none. Never inferred: an outage must not look like a bare host.
+    pub scheduler: SchedulerKind,
     /// Folder of the lake; segments are put into its inbox.
     pub lake: PathBuf,
     /// Queue that the node belongs to [none].

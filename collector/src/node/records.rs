@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use gpuledger_schema::state::SchedulerKind;
+
 use super::attribute::{Held, Site};
 use super::claims;
-use super::config::{GresIndex, NodeConfig, Scheduler};
+use super::config::{GresIndex, NodeConfig};
 use super::metrics::NodeMetrics;
 use super::seen::{Clock, Process};
 use super::source::card::Card;
@@ -134,7 +136,7 @@ struct Keeper {
 
 impl Keeper {
     fn of(config: &NodeConfig) -> Self {
-        let kubelet = (config.scheduler == Scheduler::Kubernetes).then(|| {
+        let kubelet = (config.scheduler == SchedulerKind::Kubernetes).then(|| {
             Kubelet::new(KubeletSettings {
                 socket: config.kubelet_socket.clone(),
                 logs: config.pod_logs.clone(),
@@ -142,7 +144,7 @@ impl Keeper {
                 ..KubeletSettings::default()
             })
         });
-        let slurm = config.scheduler == Scheduler::Slurm;
+        let slurm = config.scheduler == SchedulerKind::Slurm;
         let scontrol = config.slurm_scontrol.clone().filter(|_| slurm);
         Self {
             kubelet,

@@ -8,10 +8,10 @@ use gpuledger_schema::id::id63;
 use gpuledger_schema::state::SchedulerKind;
 use gpuledger_schema::table::ReadingRow;
 
-use super::attribute::{self, Site};
+use super::attribute::Site;
 use super::claims::Claims;
 use super::claims::memory::Memory;
-use super::config::{Accounting, NodeConfig, Scheduler};
+use super::config::NodeConfig;
 use super::exporter::Exporter;
 use super::integrate::Meter;
 use super::metrics::{DeviceCoverage, NodeMetrics};
@@ -22,7 +22,7 @@ use super::seen::{Boot, Clock, Process};
 use super::source::card::{Card, Instance};
 use super::source::dcgm::scrape::ScrapeError;
 use super::source::nvml::look::CardMinute;
-use super::source::nvml::{self, Looked, Nvml, OpenError, Outcome, Settings};
+use super::source::nvml::{Looked, Nvml, OpenError, Outcome, Settings};
 use super::source::proc::users::{NameOf, system_names};
 use super::spool::Tick;
 use super::stopwatch::Stopwatch;
@@ -80,17 +80,9 @@ impl Watch {
         let settings = Settings {
             library: Some(config.nvml_path.clone()),
             deadline: Duration::from_millis(config.nvml_deadline_ms),
-            accounting: match config.accounting {
-                Accounting::Off => nvml::Accounting::Off,
-                Accounting::Read => nvml::Accounting::Read,
-                Accounting::Enable => nvml::Accounting::Enable,
-            },
+            accounting: config.accounting,
         };
-        let (scheduler, kind) = match config.scheduler {
-            Scheduler::Slurm => (attribute::Scheduler::Slurm, SchedulerKind::Slurm),
-            Scheduler::Kubernetes => (attribute::Scheduler::Kubernetes, SchedulerKind::Kubernetes),
-            Scheduler::None => (attribute::Scheduler::None, SchedulerKind::None),
-        };
+        let scheduler = config.scheduler;
         let mut nvml = Nvml::open(settings, Arc::clone(&clock)).map_err(WatchError::Nvml)?;
         // the first look has nothing to compare with: it is what the first tick starts from
         nvml.minute();
@@ -102,7 +94,7 @@ impl Watch {
                 cluster: config.cluster.clone(),
                 boot: boot.clone(),
                 queue: config.queue.clone(),
-                scheduler: kind,
+                scheduler,
                 interconnect: config.interconnect.clone(),
                 collector_id: id63("collector", &[&boot.node]),
             },
@@ -110,7 +102,7 @@ impl Watch {
             nvml,
             calls: BTreeMap::new(),
             meters: BTreeMap::new(),
-            people: People::new(&config.proc_root, scheduler == attribute::Scheduler::Slurm, names(config)),
+            people: People::new(&config.proc_root, scheduler == SchedulerKind::Slurm, names(config)),
             records: Records::start(config, Arc::clone(&clock), Arc::clone(&metrics)),
             exporter,
             prober: Prober::of(config),

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gpuledger_collector::node::claims::memory::Memory;
+use gpuledger_collector::node::config::Accounting;
 use gpuledger_collector::node::config::NodeConfig;
 use gpuledger_collector::node::metrics::NodeMetrics;
 use gpuledger_collector::node::seen::Clock;
 use gpuledger_collector::node::source::kubelet::message::{Allocatable, Container, Devices, Listed, Nothing, Pod};
-use gpuledger_collector::node::source::nvml::Accounting;
 use gpuledger_collector::node::spool::{RealDisk, Tick};
 use gpuledger_collector::node::watch::Watch;
 use gpuledger_schema::id::{device_id, hint_of_job};

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use gpuledger_collector::node::source::nvml::Accounting;
+use gpuledger_collector::node::config::Accounting;
 
 use super::machine::{Machine, Pids};
 use super::show::Names;

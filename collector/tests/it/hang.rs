@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use gpuledger_collector::node::source::nvml::{Accounting, Outcome};
+use gpuledger_collector::node::config::Accounting;
+use gpuledger_collector::node::source::nvml::Outcome;
 use gpuledger_collector::node::tick::Rows;
 
 use super::machine::Machine;

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gpuledger_collector::node::config::Accounting;
 use gpuledger_collector::node::integrate::{Meter, PidMap};
 use gpuledger_collector::node::seen::{Belongs, Boot, Clock, Moment, Process, ProcessFacts};
 use gpuledger_collector::node::source::nvml::look::{CardMinute, Rejects};
-use gpuledger_collector::node::source::nvml::{Accounting, Looked, Nvml, Settings};
+use gpuledger_collector::node::source::nvml::{Looked, Nvml, Settings};
 use gpuledger_collector::node::tick::version::Versions;
 use gpuledger_collector::node::tick::{CardState, CardTick, NodeFacts, Person, Rows, TickSpan, rows};
 use gpuledger_nvml_sim::control::Control;

@@ -124,7 +124,7 @@ fn the_log_cannot_be_changed_with_its_triggers_on() {
 fn the_log_is_asked_by_table_and_time() {
     let (_folder, control) = four();
     let seqs = |query: AuditQuery| -> Vec<i64> { control.audit(&query).unwrap().iter().map(|e| e.seq).collect() };
-    assert_eq!(seqs(AuditQuery { table: Some("owner".into()), ..AuditQuery::default() }), []);
+    assert_eq!(seqs(AuditQuery { table: Some("owner".into()), ..AuditQuery::default() }), [0_i64; 0]);
     assert_eq!(seqs(AuditQuery { from_ms: Some(1), to_ms: Some(2), ..AuditQuery::default() }), [2]);
     assert_eq!(seqs(AuditQuery { table: Some("rate".into()), from_ms: Some(2), to_ms: None }), [3, 4]);
 }

@@ -13,6 +13,7 @@ use crate::kind::{Kind, show_instant};
 use crate::plan::Placed;
 
 pub(crate) mod budget;
+pub(crate) mod contact;
 pub(crate) mod cost_center;
 pub(crate) mod cost_pool;
 pub(crate) mod discount;
@@ -71,19 +72,22 @@ pub enum ReferenceTable {
     CostCenters,
     /// Credits and adjustments booked by hand.
     ManualLines,
+    /// Where people are reached.
+    Contacts,
 }
 
 /// A word that is no reference table's command.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown reference table `{0}`; it is one of inventory, pools, tiers, rules, weights, rates, owners, quotas, \
-     thresholds, specs, finding-notes, terms, discounts, cost-pools, energy-prices, budgets, cost-centers, manual-lines"
+     thresholds, specs, finding-notes, terms, discounts, cost-pools, energy-prices, budgets, cost-centers, manual-lines, \
+     contacts"
 )]
 pub struct UnknownTable(pub String);
 
 impl ReferenceTable {
     /// Every reference table, in the order in which they are published.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Inventory,
         Self::Pools,
         Self::Tiers,
@@ -102,6 +106,7 @@ impl ReferenceTable {
         Self::Budgets,
         Self::CostCenters,
         Self::ManualLines,
+        Self::Contacts,
     ];
 
     /// Its name in commands: `gpuledger rates import`.
@@ -125,6 +130,7 @@ impl ReferenceTable {
             Self::Budgets => "budgets",
             Self::CostCenters => "cost-centers",
             Self::ManualLines => "manual-lines",
+            Self::Contacts => "contacts",
         }
     }
 
@@ -175,6 +181,7 @@ impl ReferenceTable {
             Self::Budgets => &budget::SPEC,
             Self::CostCenters => &cost_center::SPEC,
             Self::ManualLines => &manual_line::SPEC,
+            Self::Contacts => &contact::SPEC,
         }
     }
 }

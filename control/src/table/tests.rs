@@ -27,7 +27,8 @@ fn commands_read_back() {
     assert_eq!(
         "prices".parse::<ReferenceTable>().unwrap_err().to_string(),
         "unknown reference table `prices`; it is one of inventory, pools, tiers, rules, weights, rates, owners, quotas, \
-         thresholds, specs, finding-notes, terms, discounts, cost-pools, energy-prices, budgets, cost-centers, manual-lines"
+         thresholds, specs, finding-notes, terms, discounts, cost-pools, energy-prices, budgets, cost-centers, manual-lines, \
+         contacts"
     );
     let published: Vec<&str> = gpuledger_schema::table::reference::all().iter().map(|t| t.name).collect();
     assert_eq!(ReferenceTable::ALL.map(ReferenceTable::table).to_vec(), published);

@@ -1,7 +1,7 @@
 //! Reference tables: dated rows `[from_ms, to_ms)` that a person maintains; SQL reads them as lake versions only.
 
 use super::money::{BudgetRow, CostCenterRow, CostPoolRow, DiscountRow, EnergyPriceRow, ManualLineRow, TermsRow};
-use super::{Row, Table, table};
+use super::{ContactRow, Row, Table, table};
 
 table! {
     /// GPUs a node (or a whole cluster) has, whether or not anybody sees them.
@@ -183,5 +183,6 @@ pub fn all() -> Vec<Table> {
         BudgetRow::TABLE,
         CostCenterRow::TABLE,
         ManualLineRow::TABLE,
+        ContactRow::TABLE,
     ]
 }

@@ -4,12 +4,16 @@
 //! card whose it was and what is known of it, and adds up. Only the rounding of whole cells is arithmetic.
 
 mod account;
+mod bill;
 mod card;
 mod found;
 mod holding;
 mod index;
 mod money;
 mod node;
+mod price;
+mod quota;
+mod share;
 mod split;
 mod stand_in;
 mod tick;
@@ -17,15 +21,17 @@ mod who;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gpuledger_schema::table::money::{DiscountRow, EnergyPriceRow, TermsRow};
 use gpuledger_schema::table::reference::{
-    InventoryRow, OwnerRow, PoolRow, RateRow, TaskTypeRuleRow, TaskWeightRow, TierRow,
+    InventoryRow, OwnerRow, PoolRow, QuotaRow, RateRow, TaskTypeRuleRow, TaskWeightRow, TierRow,
 };
 use gpuledger_schema::table::{
     AllocationDeviceRow, AllocationRow, DeviceClaimRow, DeviceMinuteRow, DeviceRow, JobAverageRow, JobRow,
     NodeStateRow, ProcessMinuteRow, ReadingRow,
 };
 
-pub(crate) use money::{Amount, charges};
+pub(crate) use bill::{Key, LINES, Sum, bill, lines_seen};
+pub(crate) use money::{Amount, charges, pieces};
 pub(crate) use who::{Unit, Who};
 
 /// Everything that was observed and is valid.
@@ -48,6 +54,10 @@ pub(crate) struct Facts {
     pub(crate) weight: Vec<TaskWeightRow>,
     pub(crate) rate: Vec<RateRow>,
     pub(crate) owner: Vec<OwnerRow>,
+    pub(crate) quota: Vec<QuotaRow>,
+    pub(crate) terms: Vec<TermsRow>,
+    pub(crate) discount: Vec<DiscountRow>,
+    pub(crate) energy_price: Vec<EnergyPriceRow>,
 }
 
 /// A row of usage, as the oracle sees it.

@@ -1,13 +1,14 @@
-//! What the ledger costs: every row cut wherever an owner, pool, tier or price changes, each piece split and priced.
+//! Whose the ledger's time is: every row cut wherever anything dated about money changes, each piece split among who pays.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeZone;
 use chrono_tz::Tz;
-use gpuledger_schema::table::reference::{OwnerRow, PoolRow, RateRow, TierRow};
+use gpuledger_schema::table::reference::{OwnerRow, PoolRow, TierRow};
 use gpuledger_schema::unit::{CELL_MS, SPLIT_PARTS};
 use gpuledger_schema::window::Window;
 
+use super::price::price;
 use super::split::telescope;
 use super::who::{fits, fits_glob, has_label};
 use super::{Facts, Ledger, Line, Unit, Who};
@@ -21,7 +22,49 @@ pub(crate) struct Amount {
     pub(crate) cost: [i128; 4],
 }
 
-/// Everything about a row that owners, pools, tiers and prices look at.
+/// Everything that a price looks at.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Use {
+    /// Absent: nobody holds.
+    pub(super) team: Option<String>,
+    pub(super) cost_center: Option<String>,
+    /// Absent: reserved capacity.
+    pub(super) task_type: Option<String>,
+    pub(super) pool: String,
+    pub(super) model: Option<String>,
+    pub(super) tier: Option<String>,
+    pub(super) preemptible: bool,
+}
+
+/// A part of a row that is one team's.
+#[derive(Debug, Clone)]
+pub(crate) struct Piece {
+    pub(crate) cluster: String,
+    pub(super) unit: i64,
+    pub(super) holder: i64,
+    /// Start of the row of usage.
+    pub(super) from: i64,
+    /// The part of a cell between two changes that it lies in.
+    pub(super) slice: i64,
+    pub(super) slice_to: i64,
+    /// The last change before it.
+    pub(super) epoch: i64,
+    pub(super) day: i32,
+    /// When its run started.
+    pub(super) start: i64,
+    pub(super) of: Use,
+    /// Held above the quota.
+    pub(super) borrowed: bool,
+    pub(super) ms: [i64; 6],
+}
+
+impl Piece {
+    pub(super) fn held(&self) -> i64 {
+        self.ms[0] + self.ms[1] + self.ms[2]
+    }
+}
+
+/// Everything about a row that owners, pools and tiers look at.
 struct Asked<'a> {
     cluster: &'a str,
     node: Option<&'a String>,
@@ -29,11 +72,10 @@ struct Asked<'a> {
     model: Option<&'a String>,
     memory: Option<i64>,
     interconnect: Option<&'a String>,
-    task_type: &'a str,
     who: Option<&'a Who>,
 }
 
-fn at(from: i64, to: Option<i64>, ms: i64) -> bool {
+pub(super) fn at(from: i64, to: Option<i64>, ms: i64) -> bool {
     from <= ms && to.is_none_or(|to| ms < to)
 }
 
@@ -78,60 +120,48 @@ impl Asked<'_> {
     }
 
     /// Who pays at an instant: team, cost centre and parts of 10 000, in order.
-    fn payers(&self, facts: &Facts, ms: i64) -> Vec<(String, Option<String>, i64)> {
-        let Some(w) = self.who else { return vec![("(platform)".to_owned(), None, SPLIT_PARTS)] };
+    fn payers(&self, facts: &Facts, ms: i64) -> Vec<(Option<String>, Option<String>, i64)> {
+        let Some(w) = self.who else { return vec![(None, None, SPLIT_PARTS)] };
         let valid = facts.owner.iter().filter(|o| at(o.from_ms, o.to_ms, ms));
         let fitting: Vec<((i64, &str), &OwnerRow, String)> =
             valid.filter_map(|o| self.owner(o).map(|(rank, named)| ((rank, o.value.as_str()), o, named))).collect();
         let Some(best) = fitting.iter().map(|f| f.0).min() else {
             let team = if w.kind == "foreign" { "foreign" } else { "unassigned" };
-            return vec![(team.to_owned(), None, SPLIT_PARTS)];
+            return vec![(Some(team.to_owned()), None, SPLIT_PARTS)];
         };
-        let mut out: Vec<(String, Option<String>, i64)> = fitting
+        let mut out: Vec<(Option<String>, Option<String>, i64)> = fitting
             .iter()
             .filter(|f| f.0 == best)
-            .map(|(_, o, named)| (o.team.replace("{value}", named), o.cost_center.clone(), o.parts))
+            .map(|(_, o, named)| (Some(o.team.replace("{value}", named)), o.cost_center.clone(), o.parts))
             .collect();
         out.sort();
         out
     }
-
-    /// The price for a team at an instant: the most specific rate; none: unpriced.
-    fn price(&self, facts: &Facts, ms: i64, team: &str, pool: &str, tier: Option<&String>) -> Option<i64> {
-        let held = self.who.is_some();
-        let fits_rate = |r: &&RateRow| {
-            at(r.from_ms, r.to_ms, ms)
-                && r.team.as_ref().is_none_or(|t| held && t == team)
-                && r.task_type.as_ref().is_none_or(|t| held && t == self.task_type)
-                && r.pool.as_ref().is_none_or(|p| p == pool)
-                && fits(r.model.as_ref(), self.model)
-                && fits(r.tier.as_ref(), tier)
-        };
-        let specific = |r: &&RateRow| {
-            (r.team.is_some(), r.task_type.is_some(), r.pool.is_some(), r.model.is_some(), r.tier.is_some())
-        };
-        facts.rate.iter().filter(fits_rate).max_by_key(specific).map(|r| r.price_micros)
-    }
-
-    /// Instants at which anything that fits begins or ends, and at which any price does.
-    fn edges(&self, facts: &Facts) -> BTreeSet<i64> {
-        let mut out = BTreeSet::new();
-        let mut add = |from: i64, to: Option<i64>| {
-            out.insert(from);
-            out.extend(to);
-        };
-        facts.owner.iter().filter(|o| self.owner(o).is_some()).for_each(|o| add(o.from_ms, o.to_ms));
-        facts.pool.iter().filter(|p| self.pool(p)).for_each(|p| add(p.from_ms, p.to_ms));
-        facts.tier.iter().filter(|t| self.tier(t)).for_each(|t| add(t.from_ms, t.to_ms));
-        facts.rate.iter().for_each(|r| add(r.from_ms, r.to_ms));
-        out
-    }
 }
 
-/// Time and exact money by team and local day (YYYYMMDD) of a window.
-pub(crate) fn charges(facts: &Facts, ledger: &Ledger, window: Window, zone: Tz) -> BTreeMap<(String, i32), Amount> {
-    let nothing = Unit::default();
-    let mut out = BTreeMap::new();
+/// Instants inside a window at which anything about money begins or ends.
+pub(super) fn edges(facts: &Facts, window: Window) -> BTreeSet<i64> {
+    let mut out = BTreeSet::new();
+    let mut add = |from: i64, to: Option<i64>| {
+        out.insert(from);
+        out.extend(to);
+    };
+    facts.owner.iter().for_each(|r| add(r.from_ms, r.to_ms));
+    facts.pool.iter().for_each(|r| add(r.from_ms, r.to_ms));
+    facts.tier.iter().for_each(|r| add(r.from_ms, r.to_ms));
+    facts.rate.iter().for_each(|r| add(r.from_ms, r.to_ms));
+    facts.quota.iter().for_each(|r| add(r.from_ms, r.to_ms));
+    facts.terms.iter().for_each(|r| add(r.from_ms, r.to_ms));
+    facts.discount.iter().for_each(|r| add(r.from_ms, r.to_ms));
+    facts.energy_price.iter().for_each(|r| add(r.from_ms, r.to_ms));
+    out.retain(|e| window.from_ms < *e && *e < window.to_ms);
+    out
+}
+
+/// The ledger of a window in pieces that are one team's.
+pub(crate) fn pieces(facts: &Facts, ledger: &Ledger, cluster: &str, window: Window, zone: Tz) -> Vec<Piece> {
+    let (nothing, edges) = (Unit::default(), edges(facts, window));
+    let mut out = Vec::new();
     for l in &ledger.lines {
         let (who, unit) = (ledger.who.get(&l.holder), ledger.units.get(&l.unit).unwrap_or(&nothing));
         let asked = Asked {
@@ -141,57 +171,88 @@ pub(crate) fn charges(facts: &Facts, ledger: &Ledger, window: Window, zone: Tz) 
             model: unit.model.as_ref().or(who.and_then(|w| w.model.as_ref())),
             memory: unit.memory,
             interconnect: unit.interconnect.as_ref(),
-            task_type: who.map_or("unknown", |w| &w.task_type),
             who,
         };
         let local = zone.timestamp_millis_opt(l.cell * CELL_MS).single().expect("an instant");
         let day: i32 = local.format("%Y%m%d").to_string().parse().expect("a date");
-        line(facts, l, &asked, window, day, &mut out);
+        for mut piece in line(facts, l, &asked, window, &edges) {
+            cluster.clone_into(&mut piece.cluster);
+            piece.day = day;
+            out.push(piece);
+        }
     }
     out
 }
 
-fn line(
-    facts: &Facts,
-    l: &Line,
-    asked: &Asked<'_>,
-    window: Window,
-    day: i32,
-    out: &mut BTreeMap<(String, i32), Amount>,
-) {
+fn line(facts: &Facts, l: &Line, asked: &Asked<'_>, window: Window, edges: &BTreeSet<i64>) -> Vec<Piece> {
+    let mut out = Vec::new();
     let (first, last) = (l.from.max(window.from_ms), l.to.min(window.to_ms));
     if first >= last {
-        return;
+        return out;
     }
-    let mut cuts = asked.edges(facts);
-    cuts.retain(|e| first < *e && *e < last);
-    cuts.extend([first, last]);
-    let cuts: Vec<i64> = cuts.into_iter().collect();
+    let mut cuts: Vec<i64> = edges.range(first + 1..last).copied().collect();
+    cuts.insert(0, first);
+    cuts.push(last);
     let all = [l.busy, l.idle, l.unmeasured, l.unallocated, l.unavailable, l.unobserved];
-    for piece in cuts.windows(2) {
-        let (a, b) = (piece[0], piece[1]);
+    for pair in cuts.windows(2) {
+        let (a, b) = (pair[0], pair[1]);
         let cut = all.map(|v| telescope(v, a - l.from, b - l.from, l.to - l.from));
         let pool = facts.pool.iter().filter(|p| at(p.from_ms, p.to_ms, a) && asked.pool(p)).map(|p| &p.pool).min();
         let tier = facts.tier.iter().filter(|t| at(t.from_ms, t.to_ms, a) && asked.tier(t)).map(|t| &t.tier).min();
+        let epoch = edges.range(..=a).next_back().copied().unwrap_or(window.from_ms);
+        let end = edges.range(a + 1..).next().copied().unwrap_or(window.to_ms);
         let mut before = 0;
-        for (team, _, parts) in asked.payers(facts, a) {
+        for (team, cost_center, parts) in asked.payers(facts, a) {
             let ms = cut.map(|v| telescope(v, before, before + parts, SPLIT_PARTS));
             before += parts;
-            let pool = pool.map_or("default", String::as_str);
-            let price = asked.price(facts, a, &team, pool, tier);
-            let held = ms[0] + ms[1] + ms[2];
-            let sum = out.entry((team, day)).or_default();
-            for (s, v) in sum.ms.iter_mut().zip(ms) {
-                *s += v;
-            }
-            match price {
-                None => sum.unpriced += held,
-                Some(price) => {
-                    for (s, v) in sum.cost.iter_mut().zip([held, ms[3], ms[4], ms[5]]) {
-                        *s += i128::from(v) * i128::from(price);
-                    }
-                }
-            }
+            out.push(Piece {
+                cluster: String::new(),
+                unit: l.unit,
+                holder: l.holder,
+                from: l.from,
+                slice: epoch.max(l.cell * CELL_MS),
+                slice_to: end.min((l.cell + 1) * CELL_MS),
+                epoch,
+                day: 0,
+                start: asked.who.map_or(0, |w| w.start),
+                of: Use {
+                    team,
+                    cost_center,
+                    task_type: Some(asked.who.map_or("unknown", |w| &w.task_type).to_owned()),
+                    pool: pool.map_or("default", String::as_str).to_owned(),
+                    model: asked.model.cloned(),
+                    tier: tier.cloned(),
+                    preemptible: asked.who.is_some_and(|w| w.preemptible),
+                },
+                borrowed: false,
+                ms,
+            });
         }
     }
+    out
+}
+
+/// Time and exact money by team and local day (YYYYMMDD).
+pub(crate) fn charges<'a>(
+    facts: &Facts,
+    pieces: impl Iterator<Item = &'a Piece>,
+    zone: Tz,
+) -> BTreeMap<(String, i32), Amount> {
+    let mut out: BTreeMap<(String, i32), Amount> = BTreeMap::new();
+    for p in pieces {
+        let team = p.of.team.clone().unwrap_or_else(|| "(platform)".to_owned());
+        let sum = out.entry((team, p.day)).or_default();
+        for (s, v) in sum.ms.iter_mut().zip(p.ms) {
+            *s += v;
+        }
+        let Some(of) = price(facts, &p.of, p.slice, p.borrowed, zone) else {
+            sum.unpriced += p.held();
+            continue;
+        };
+        sum.cost[0] += i128::from(p.held()) * i128::from(of.price);
+        for k in 1..4 {
+            sum.cost[k] += i128::from(p.ms[k + 2]) * i128::from(of.list);
+        }
+    }
+    out
 }

@@ -20,6 +20,8 @@ pub(crate) struct Who {
     pub(crate) queue: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) task_type: String,
+    pub(crate) preemptible: bool,
+    pub(crate) start: i64,
 }
 
 /// A card or a place.
@@ -94,12 +96,15 @@ pub(super) fn who(
                 queue: run.job.as_ref().and_then(|j| j.queue.clone()),
                 model: run.model(),
                 task_type: run.task_type.clone(),
+                preemptible: run.row.preemptible == Some(true),
+                start: run.start,
             },
             None => Who {
                 kind: if l.holder < 0 { "foreign" } else { "session" },
                 cluster: versions.iter().find(|v| v.device == l.unit).map(|v| v.cluster.clone()),
                 user: facts.process_minute.iter().filter(|p| p.hint_id == l.holder).map(|p| p.user.clone()).max(),
                 task_type: "unknown".to_owned(),
+                start: lines.iter().filter(|o| o.holder == l.holder).map(|o| o.from).min().unwrap_or(0),
                 ..Who::default()
             },
         };

@@ -68,6 +68,34 @@ fn registered() -> Vec<(&'static str, SchemaRef)> {
         ("line_id", schema(&[("line_key", DataType::Utf8), ("line_id", DataType::Int64)])),
         ("bill_line", StatementLineRow::TABLE.schema()),
         ("bill_charge", ChargeRow::TABLE.schema()),
+        // what whoever sweeps for idle runs brings along
+        ("run_place", schema(&[("holder", DataType::Int64), ("team", DataType::Utf8), ("pool", DataType::Utf8)])),
+        (
+            "idle_policy",
+            schema(&[
+                ("policy", DataType::Utf8),
+                ("cluster", DataType::Utf8),
+                ("pool", DataType::Utf8),
+                ("task_type", DataType::Utf8),
+                ("queue", DataType::Utf8),
+                ("team", DataType::Utf8),
+                ("from_ms", DataType::Int64),
+                ("to_ms", DataType::Int64),
+                ("never_ms", DataType::Int64),
+                ("idle_ms", DataType::Int64),
+                ("active_ms", DataType::Int64),
+                ("low_use_ppm", DataType::Int64),
+            ]),
+        ),
+        (
+            "power_floor",
+            schema(&[
+                ("model", DataType::Utf8),
+                ("floor_mw", DataType::Int64),
+                ("from_ms", DataType::Int64),
+                ("to_ms", DataType::Int64),
+            ]),
+        ),
     ]
 }
 

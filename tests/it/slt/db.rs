@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray, new_null_array,
+    ArrayRef, BooleanArray, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringArray, new_null_array,
 };
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -175,6 +175,9 @@ fn absent(field: &Field, rows: usize) -> Result<ArrayRef, Refused> {
     let zero: ArrayRef = match field.data_type() {
         DataType::Int64 => Arc::new(Int64Array::from(vec![0; rows])),
         DataType::Int32 => Arc::new(Int32Array::from(vec![0; rows])),
+        DataType::Decimal128(38, 0) => {
+            Arc::new(Decimal128Array::from(vec![0; rows]).with_data_type(DataType::Decimal128(38, 0)))
+        }
         DataType::Boolean => Arc::new(BooleanArray::from(vec![false; rows])),
         DataType::Utf8 | DataType::Utf8View => Arc::new(StringArray::from(vec![""; rows])),
         other => return Err(Refused(format!("say what `{}` is: no zero of {other}", field.name()))),

@@ -1,24 +1,25 @@
 //! Drives the product: segments into a lake, ingest, build, and usage and cost read back.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use chrono_tz::Tz;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int32Array, Int64Array, RecordBatch};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
-use gpuledger_aggregator::engine::{Engine, Params, bigint, int};
+use datafusion::arrow::datatypes::DataType;
+use gpuledger_aggregator::bill::{self, Period};
+use gpuledger_aggregator::engine::Engine;
 use gpuledger_aggregator::lake::{Build, Cut, Lake};
+use gpuledger_aggregator::report::{self, Ask, Reader};
 use gpuledger_aggregator::{ingest, ledger, reference};
 use gpuledger_collector::segment::{Segment, pair, segment};
 use gpuledger_control::{Control, ReferenceTable};
 use gpuledger_schema::path;
 use gpuledger_schema::table::Row;
-use gpuledger_schema::window::{self, Window, day_of};
+use gpuledger_schema::window::{Window, day_of};
 
 use super::make::World;
 use super::rng::Rng;
-use crate::oracle::{Amount, Facts, Line};
+use crate::oracle::{Amount, Facts, Key, Line, Sum};
 
 /// A lake of its own, gone with the value.
 pub(crate) struct Site {
@@ -59,6 +60,11 @@ impl Site {
 
     pub(crate) async fn build(&self, partitions: usize) {
         ledger::build(&self.lake, partitions, &mut |_, _| {}).await.unwrap_or_else(|e| panic!("{e:?}"));
+    }
+
+    /// The newest cut and build, to be reported on.
+    pub(crate) async fn reader(&self, partitions: usize) -> Reader {
+        Reader::open(&self.lake, partitions, None).await.expect("a reader")
     }
 
     /// An engine with the newest cut and build.
@@ -195,65 +201,20 @@ pub(super) async fn usage(engine: &Engine) -> BTreeMap<String, Vec<Line>> {
     out
 }
 
-fn calendar(engine: &Engine, window: Window, zone: Tz) {
-    let rows = window::calendar(window, zone);
-    let long =
-        |f: fn(&window::CalendarRow) -> i64| -> ArrayRef { Arc::new(rows.iter().map(f).collect::<Int64Array>()) };
-    let short =
-        |f: fn(&window::CalendarRow) -> i32| -> ArrayRef { Arc::new(rows.iter().map(f).collect::<Int32Array>()) };
-    let schema = Arc::new(Schema::new(vec![
-        Field::new("cell", DataType::Int64, false),
-        Field::new("day", DataType::Int32, false),
-        Field::new("month", DataType::Int32, false),
-        Field::new("hour_start_ms", DataType::Int64, false),
-        Field::new("workday", DataType::Boolean, false),
-        Field::new("day_ms", DataType::Int64, false),
-    ]));
-    let columns = vec![
-        long(|r| r.cell),
-        short(|r| r.day),
-        short(|r| r.month),
-        long(|r| r.hour_start_ms),
-        Arc::new(rows.iter().map(|r| Some(r.workday)).collect::<BooleanArray>()),
-        long(|r| r.day_ms),
-    ];
-    let batch = RecordBatch::try_new(Arc::clone(&schema), columns).expect("a calendar");
-    engine.register_rows("calendar", schema, vec![batch]).expect("registered");
+/// What is asked of a window.
+fn ask(window: Window, zone: Tz) -> Ask {
+    Ask { window, zone, by: Vec::new(), step: None, currency: "CNY".parse().expect("a currency") }
 }
 
-/// Steps that price a window, in order.
-const CHARGE: &[&str] = &[
-    "charge/20_owner_key",
-    "charge/21_owner_match",
-    "charge/22_owner_span",
-    "charge/30_place",
-    "charge/31_pool_span",
-    "charge/32_tier_span",
-    "charge/40_owned",
-    "charge/41_rate_span",
-    "charge/50_charge",
-    "charge/60_fact",
-];
-
 /// Time and money by cluster, team and local day.
-pub(super) async fn cost(engine: &Engine, w: Window, zone: Tz) -> BTreeMap<String, BTreeMap<(String, i32), Amount>> {
-    calendar(engine, w, zone);
-    let params = Params::from([
-        ("from_ms", bigint(w.from_ms)),
-        ("to_ms", bigint(w.to_ms)),
-        ("from_day", int(day_of(w.from_ms) as i32)),
-        ("to_day", int(day_of(w.to_ms - 1) as i32)),
-    ]);
-    engine.step("charge/10_used", &params).await.unwrap_or_else(|e| panic!("{e:?}"));
-    for step in CHARGE {
-        engine.step(step, &Params::new()).await.unwrap_or_else(|e| panic!("{e:?}"));
-    }
+pub(super) async fn cost(reader: &Reader, w: Window, zone: Tz) -> BTreeMap<String, BTreeMap<(String, i32), Amount>> {
+    report::prepare(reader, &ask(w, zone)).await.unwrap_or_else(|e| panic!("{e:?}"));
     let sql = "SELECT cluster, team, day, sum(busy_ms), sum(held_idle_ms), sum(held_unmeasured_ms), \
         sum(unallocated_ms), sum(unavailable_ms), sum(unobserved_ms), sum(unpriced_ms), \
         coalesce(sum(held_cost), 0), coalesce(sum(unallocated_cost), 0), coalesce(sum(unavailable_cost), 0), \
         coalesce(sum(unobserved_cost), 0) FROM fact GROUP BY cluster, team, day";
     let mut out: BTreeMap<String, BTreeMap<(String, i32), Amount>> = BTreeMap::new();
-    for row in rows(engine, sql).await {
+    for row in rows(reader.engine(), sql).await {
         let n = |i: usize| row[i].as_ref().expect("a value").parse::<i128>().expect("a number");
         let cluster = row[0].as_ref().expect("a cluster").trim_end_matches("-acct").to_owned();
         let key = (row[1].clone().expect("a team"), n(2) as i32);
@@ -264,6 +225,42 @@ pub(super) async fn cost(engine: &Engine, w: Window, zone: Tz) -> BTreeMap<Strin
         sum.unpriced += n(9) as i64;
         for k in 0..4 {
             sum.cost[k] += n(10 + k);
+        }
+    }
+    out
+}
+
+/// Lines of statements of a window by what makes them, with what stands on each; of a bill in which every check holds.
+pub(super) async fn bill(reader: &Reader, window: Window, zone: Tz) -> BTreeMap<Key, Sum> {
+    let period = Period { name: "2026-03".to_owned(), window, zone, currency: ask(window, zone).currency };
+    let mut bill = bill::exact(reader, &period, "draft").await.unwrap_or_else(|e| panic!("{e:?}"));
+    assert_eq!(bill::violations(reader, &bill).await.expect("checked"), Vec::<String>::new());
+    bill::round(reader.engine(), &period.currency, &mut bill).await.unwrap_or_else(|e| panic!("{e:?}"));
+    let c = bill.conservation;
+    let sum =
+        |platform: bool| bill.lines.iter().filter(|l| l.platform == platform).map(|l| l.amount_minor).sum::<i64>();
+    assert_eq!((sum(false), sum(true)), (c.billed_minor, c.fleet_minor - c.billed_minor), "to the minor unit");
+    let mut out: BTreeMap<Key, Sum> = BTreeMap::new();
+    for l in bill.lines {
+        let sum =
+            Sum { quantity: l.quantity_ms, held: [l.busy_ms, l.held_idle_ms, l.held_unmeasured_ms], exact: l.exact };
+        let key = Key {
+            kind: l.kind,
+            team: l.team,
+            cost_center: l.cost_center,
+            pool: l.pool.unwrap_or_default(),
+            tier: l.tier,
+            model: l.model,
+            task_type: l.task_type,
+            mode: l.mode.unwrap_or_default(),
+            rate: l.rate_id,
+            list: l.list_price_micros,
+            price: l.price_micros,
+            discount: l.discount,
+            reason: l.reason,
+        };
+        if sum != Sum::default() {
+            assert_eq!(out.insert(key, sum), None, "a line is there once");
         }
     }
     out

@@ -1,4 +1,4 @@
-//! Owners, prices, pools, tiers, rules and weights that change in the middle of what is compared.
+//! Owners, prices, pools, tiers, rules, weights, terms, quotas and discounts that change in the middle of what is compared.
 
 use std::path::Path;
 
@@ -49,6 +49,28 @@ fn csv(table: ReferenceTable, rng: &mut Rng, midnight: i64, worlds: &[World]) ->
         ReferenceTable::Weights => {
             vec![format!("train,25,60,15,{a},"), format!("unknown,100,50,0,{b},{}", iso(midnight + 40 * MINUTE))]
         }
+        ReferenceTable::Terms => terms(rng, &begin, &a),
+        ReferenceTable::Quotas => vec![
+            format!("speech,pool-a,1,,{begin},{b}"),
+            format!("speech,pool-a,0,,{b},"),
+            format!("physics,default,1,,{begin},"),
+            format!("vision,default,,37.5,{begin},{c}"),
+            format!("bobs,default,2,,{a},"),
+            format!("idle-team,default,1,,{begin},"),
+            format!("speech,pool-b,1,,{begin},"),
+            format!("bobs,pool-c,,10,{begin},"),
+        ],
+        ReferenceTable::Discounts => vec![
+            format!("night,off_peak,,,,,,,22:00,00:15,61.03,{begin},"),
+            format!("early,off_peak,,,,,,\"mon,thu,sat\",00:15,06:45,70,{begin},{c}"),
+            format!("train at night,off_peak,,train,,,,mon-sun,23:30,00:30,33.33,{a},"),
+            format!("borrowed,borrowed,,,,,,,,,75.55,{begin},{b}"),
+            format!("borrowed a,borrowed,,,pool-a,,,,,,50,{begin},"),
+            format!("may stop,preemptible,,,,,,,,,50.01,{c},"),
+            format!("partner,discount,speech,,,,,,,,92.5,{begin},"),
+            format!("scarce,discount,,,,H200,,,,,133.37,{b},"),
+        ],
+        ReferenceTable::EnergyPrices => vec![format!(",0.62,CNY,{begin},"), format!("pool-a,0.845,CNY,{c},")],
         // none of these changes the ledger or a charge
         _ => Vec::new(),
     };
@@ -56,6 +78,19 @@ fn csv(table: ReferenceTable, rng: &mut Rng, midnight: i64, worlds: &[World]) ->
         return String::new();
     }
     format!("{}\n{}\n", table.header().join(","), lines.join("\n"))
+}
+
+/// Every mode and way of sharing out, each pool with two of them, one after the other.
+fn terms(rng: &mut Rng, begin: &str, edge: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for pool in ["pool-a", "pool-b", "pool-c", "default"] {
+        for times in [format!("{begin},{edge}"), format!("{edge},")] {
+            let mode = rng.pick(&["held", "busy", "quota", "quota", "showback"]);
+            let share = [0; 3].map(|_| rng.pick(&["", "none", "even", "held", "quota"])).join(",");
+            lines.push(format!("{pool},{mode},{share},{times}"));
+        }
+    }
+    lines
 }
 
 fn owners(begin: &str, a: &str, b: &str, worlds: &[World]) -> Vec<String> {
@@ -79,11 +114,23 @@ fn owners(begin: &str, a: &str, b: &str, worlds: &[World]) -> Vec<String> {
     lines
 }
 
-/// A control file with the tables of some worlds around a midnight.
+/// A control file with the tables of some worlds around a midnight. Its pools may have a device in common (L7 says which).
 pub(super) fn control(at: &Path, rng: &mut Rng, midnight: i64, worlds: &[World]) -> Control {
+    control_of(at, rng, midnight, worlds, usize::MAX)
+}
+
+/// The same with one pool, because what violates L7 cannot be closed.
+pub(super) fn control_to_close(at: &Path, rng: &mut Rng, midnight: i64, worlds: &[World]) -> Control {
+    control_of(at, rng, midnight, worlds, 1)
+}
+
+fn control_of(at: &Path, rng: &mut Rng, midnight: i64, worlds: &[World], pools: usize) -> Control {
     let mut control = Control::open(&at.join("control.sqlite")).expect("a control file");
     for table in ReferenceTable::ALL {
-        let text = csv(table, rng, midnight, worlds);
+        let mut text = csv(table, rng, midnight, worlds);
+        if table == ReferenceTable::Pools {
+            text = text.lines().take(pools.saturating_add(1)).map(|l| format!("{l}\n")).collect();
+        }
         if text.is_empty() {
             continue;
         }
@@ -103,4 +150,8 @@ pub(super) fn known_to(facts: &mut Facts, control: &Control) {
     facts.weight = control.rows().expect("rows");
     facts.rate = control.rows().expect("rows");
     facts.owner = control.rows().expect("rows");
+    facts.quota = control.rows().expect("rows");
+    facts.terms = control.rows().expect("rows");
+    facts.discount = control.rows().expect("rows");
+    facts.energy_price = control.rows().expect("rows");
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use gpuledger_schema::id::{hint_of_job, hint_of_session};
+use gpuledger_schema::state::SchedulerKind;
 
 use crate::node::seen::{Belongs, Boot, Process};
 
@@ -16,25 +17,13 @@ use cgroup::Cgroup;
 /// Most runs whose job is remembered; a node has far fewer at once. The smallest SLUIDs go first.
 const RUNS_MAX: usize = 4096;
 
-/// What schedules work on this node, as its configuration says; never inferred.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scheduler {
-    /// Nothing: the session leader is the allocation.
-    None,
-    /// Slurm.
-    Slurm,
-    /// Kubernetes.
-    Kubernetes,
-}
-
 /// Where a process is looked at.
 #[derive(Debug, Clone)]
 pub struct Site {
     /// Cluster that the node belongs to.
     pub cluster: String,
-    /// What schedules work here.
-    pub scheduler: Scheduler,
+    /// What schedules work here, as the node's configuration says.
+    pub scheduler: SchedulerKind,
     /// Node and boot.
     pub boot: Boot,
 }
@@ -146,7 +135,7 @@ impl Runs {
 /// On a bare host the session is the allocation and nothing else is asked. Elsewhere a process without evidence gets its
 /// session's hint, which no allocation of the scheduler has: the ledger makes it foreign.
 pub fn belongs(site: &Site, seen: &Witness, records: &Records<'_>, runs: &Runs) -> Belongs {
-    if site.scheduler != Scheduler::None {
+    if site.scheduler != SchedulerKind::None {
         if let Some(found) = by_cgroup(site, seen, records, runs) {
             return found;
         }
@@ -160,15 +149,15 @@ pub fn belongs(site: &Site, seen: &Witness, records: &Records<'_>, runs: &Runs) 
 /// What a cgroup names, the kind of the node's scheduler first: Slurm run by Kubernetes shows both.
 fn by_cgroup(site: &Site, seen: &Witness, records: &Records<'_>, runs: &Runs) -> Option<Belongs> {
     let named = |c: &Cgroup| match c {
-        Cgroup::Pod { uid, .. } => Some((Scheduler::Kubernetes, Allocation::Pod(uid.clone()))),
-        Cgroup::SlurmJob { job, .. } => Some((Scheduler::Slurm, Allocation::Job(job.clone()))),
+        Cgroup::Pod { uid, .. } => Some((SchedulerKind::Kubernetes, Allocation::Pod(uid.clone()))),
+        Cgroup::SlurmJob { job, .. } => Some((SchedulerKind::Slurm, Allocation::Job(job.clone()))),
         Cgroup::SlurmRun { sluid, .. } => {
             let job = runs.job(sluid).unwrap_or(sluid).to_owned();
-            Some((Scheduler::Slurm, Allocation::Job(job)))
+            Some((SchedulerKind::Slurm, Allocation::Job(job)))
         }
         _ => None,
     };
-    let all: Vec<(Scheduler, Allocation)> = seen.cgroups.iter().filter_map(named).collect();
+    let all: Vec<(SchedulerKind, Allocation)> = seen.cgroups.iter().filter_map(named).collect();
     let (_, by) = all.iter().find(|(kind, _)| *kind == site.scheduler).or(all.first())?;
     Some(Belongs { conflict: records.contradict(by), ..belonging(site, by, "cgroup") })
 }
@@ -198,24 +187,24 @@ impl Records<'_> {
 /// A device's holder is believed only of a process that may be in it. A cgroup that is somewhere else is evidence
 /// against a pod. A job's own container lies outside its cgroup when a daemon started it, so there the user must agree.
 fn by_record(site: &Site, seen: &Witness, records: &Records<'_>) -> Option<Belongs> {
-    if let Some(job) = records.process.filter(|_| site.scheduler == Scheduler::Slurm) {
+    if let Some(job) = records.process.filter(|_| site.scheduler == SchedulerKind::Slurm) {
         return Some(belonging(site, &Allocation::Job(job.to_owned()), "slurm"));
     }
     let nowhere = seen.cgroups.is_empty();
     let may_be_of = |held: &&Held| match (&held.by, site.scheduler) {
-        (Allocation::Pod(_), Scheduler::Kubernetes) => nowhere,
-        (Allocation::Job(_), Scheduler::Slurm) => held.uid.map_or(nowhere, |uid| seen.uid == Some(uid)),
+        (Allocation::Pod(_), SchedulerKind::Kubernetes) => nowhere,
+        (Allocation::Job(_), SchedulerKind::Slurm) => held.uid.map_or(nowhere, |uid| seen.uid == Some(uid)),
         _ => false,
     };
     let mut holders = records.device.iter().filter(may_be_of);
     let (held, None) = (holders.next()?, holders.next()) else { return None };
-    let source = if site.scheduler == Scheduler::Kubernetes { "kubelet" } else { "slurm" };
+    let source = if site.scheduler == SchedulerKind::Kubernetes { "kubelet" } else { "slurm" };
     Some(belonging(site, &held.by, source))
 }
 
 /// The job that a process's environment names, unless a record says that the job is another user's.
 fn by_environ(site: &Site, seen: &Witness, records: &Records<'_>) -> Option<Belongs> {
-    let job = seen.environ.slurm_job.as_ref().filter(|_| site.scheduler == Scheduler::Slurm)?;
+    let job = seen.environ.slurm_job.as_ref().filter(|_| site.scheduler == SchedulerKind::Slurm)?;
     let by = Allocation::Job(job.clone());
     let of_another = |held: &Held| held.by == by && held.uid.is_some() && held.uid != seen.uid;
     (!records.device.iter().any(of_another)).then(|| belonging(site, &by, "environ"))

@@ -1,7 +1,7 @@
 //! Claims from records of the kubelet and of Slurm, look by look.
 
 use super::*;
-use crate::node::attribute::{Scheduler, Site};
+use crate::node::attribute::Site;
 use crate::node::integrate::CardUse;
 use crate::node::seen::{Absent, Boot, Moment};
 use crate::node::source::card::{Card, Instance};
@@ -33,7 +33,7 @@ fn node() -> NodeFacts {
 }
 
 fn site() -> Site {
-    Site { cluster: "west".to_owned(), scheduler: Scheduler::Kubernetes, boot: boot() }
+    Site { cluster: "west".to_owned(), scheduler: SchedulerKind::Kubernetes, boot: boot() }
 }
 
 /// A card, cut into instances of so many of seven slices each.
@@ -298,7 +298,7 @@ fn slurms_folder_gives_whole_devices_and_shared_ones_no_part() {
     let line = |gpu: &str, job: &str| Mapped { gpu: Gpu::named(gpu).unwrap(), job: job.to_owned(), uid: None };
     let lines = [line("GPU-a", "4711"), line("GPU-b", "1"), line("GPU-b", "2"), line("5", "9")];
     let mut looked = Looked::default();
-    let site = Site { scheduler: Scheduler::Slurm, ..site() };
+    let site = Site { scheduler: SchedulerKind::Slurm, ..site() };
     looked.add_jobs(&site, &lines, &IndexMeaning::Minor, 1_000, &cards(&ticks), &ticks);
     let rows = Claims::default().take(&node(), &looked);
     assert_eq!(shown(&rows), [(device_id("GPU-a"), hint_of_job("west", "4711"), CARD_UNITS, 1_000, None)]);

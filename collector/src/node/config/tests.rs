@@ -17,7 +17,7 @@ fn example() -> String {
 fn three_keys_are_enough() {
     let config = NodeConfig::parse(LEAST, "node.toml").unwrap();
     assert_eq!((config.poll_s, config.seal_ticks, config.spool_max_bytes), (5, 5, 2_147_483_648));
-    assert_eq!((config.scheduler.word(), config.accounting), ("slurm", Accounting::Read));
+    assert_eq!((config.scheduler.as_str(), config.accounting), ("slurm", Accounting::Read));
     assert_eq!(config.metrics_address().unwrap().to_string(), "127.0.0.1:9841");
     assert_eq!((config.node, config.dcgm_url, config.probe_command), (None, None, vec![]));
 }

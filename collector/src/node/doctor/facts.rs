@@ -1,13 +1,15 @@
 //! The facts that `doctor` judges. `None` means that it could not be found out.
 
-use crate::node::config::{Accounting, Scheduler};
+use gpuledger_schema::state::SchedulerKind;
+
+use crate::node::config::Accounting;
 use crate::node::seen::Measure;
 
 /// What was found out about a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
     /// What the configuration says schedules work here.
-    pub scheduler: Scheduler,
+    pub scheduler: SchedulerKind,
     /// What the configuration says about accounting.
     pub accounting: Accounting,
     /// The driver and its GPUs, or why they cannot be asked.

@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use super::facts::{DcgmFacts, DriverFacts, Facts};
-use crate::node::config::{NodeConfig, Scheduler};
-use crate::node::source::dcgm::{self, scrape::Scraper};
+use gpuledger_schema::state::SchedulerKind;
 
-/// The kernel's number of the machine's first PID namespace, the same on every machine.
-const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
-/// The same of the first cgroup namespace.
-const FIRST_CGROUP_NAMESPACE: &str = "cgroup:[4026531835]";
+use super::facts::{DcgmFacts, DriverFacts, Facts};
+use crate::node::config::NodeConfig;
+use crate::node::source::dcgm::{self, scrape::Scraper};
+use crate::node::source::proc::pids::shares_with_host;
+
 /// Most processes whose users are looked up.
 const PROCESSES_MAX: usize = 4_096;
 /// Capabilities that are asked for, with their bit.
@@ -30,17 +29,18 @@ pub struct Asked {
 
 /// Finds out everything else about this node.
 pub async fn gather(config: &NodeConfig, asked: Asked) -> Facts {
-    let own = Path::new("/proc/self");
-    let status = std::fs::read_to_string(own.join("status")).unwrap_or_default();
+    let proc_root = Path::new("/proc");
+    let status = std::fs::read_to_string(proc_root.join("self/status")).unwrap_or_default();
+    let shares = shares_with_host(proc_root);
     Facts {
         scheduler: config.scheduler,
         accounting: config.accounting,
         driver: asked.driver,
-        host_pids: namespace(&own.join("ns/pid"), FIRST_PID_NAMESPACE),
-        host_cgroups: namespace(&own.join("ns/cgroup"), FIRST_CGROUP_NAMESPACE),
+        host_pids: shares.pids,
+        host_cgroups: shares.cgroups,
         root: effective_user(&status).map(|uid| uid == 0),
         capabilities: capabilities(&status),
-        kubelet: (config.scheduler == Scheduler::Kubernetes).then(|| kubelet(&config.kubelet_socket)),
+        kubelet: (config.scheduler == SchedulerKind::Kubernetes).then(|| kubelet(&config.kubelet_socket)),
         dcgm: exporter(config).await,
         clock_synchronised: asked.clock_synchronised,
         lake_writable: writable(&config.lake.join("inbox"), "inbox of the lake"),
@@ -49,11 +49,6 @@ pub async fn gather(config: &NodeConfig, asked: Asked) -> Facts {
         spool_max_bytes: config.spool_max_bytes,
         users_unresolved: users_unresolved(&config.proc_root),
     }
-}
-
-/// Whether a link of `/proc/self/ns` leads to the machine's first namespace.
-fn namespace(link: &Path, first: &str) -> Option<bool> {
-    std::fs::read_link(link).ok().map(|to| to.to_string_lossy() == first)
 }
 
 /// Whether somebody listens on the kubelet's socket.
@@ -130,14 +125,6 @@ mod tests {
         assert_eq!(capabilities(STATUS), ["DAC_READ_SEARCH", "SYS_PTRACE"]);
         assert_eq!(capabilities("CapEff:\t000001ffffffffff\n").len(), 3);
         assert_eq!(capabilities("Name:\tx\n"), [""; 0]);
-    }
-
-    #[test]
-    fn a_namespace_that_cannot_be_read_is_unknown() {
-        assert_eq!(namespace(Path::new("/no/such/link"), FIRST_PID_NAMESPACE), None);
-        let own = std::fs::read_link("/proc/self/ns/pid").unwrap();
-        assert_eq!(namespace(Path::new("/proc/self/ns/pid"), &own.to_string_lossy()), Some(true));
-        assert_eq!(namespace(Path::new("/proc/self/ns/pid"), "pid:[1]"), Some(false));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use super::facts::DcgmFacts;
 use super::*;
-use crate::node::config::{Accounting, Scheduler};
+use gpuledger_schema::state::SchedulerKind;
+
+use crate::node::config::Accounting;
 use crate::node::seen::Absent;
 
 /// A Hopper card on which everything works.
@@ -26,7 +28,7 @@ fn driver(devices: Vec<DeviceFacts>) -> Result<DriverFacts, String> {
 /// A Slurm node on which everything works.
 fn whole() -> Facts {
     Facts {
-        scheduler: Scheduler::Slurm,
+        scheduler: SchedulerKind::Slurm,
         accounting: Accounting::Read,
         driver: driver(vec![hopper(0), hopper(1)]),
         host_pids: Some(true),
@@ -249,7 +251,7 @@ fn places_that_cannot_be_written_break_and_little_room_warns() {
 #[test]
 fn kubernetes_asks_the_kubelet_and_off_persistence_is_named() {
     let facts = Facts {
-        scheduler: Scheduler::Kubernetes,
+        scheduler: SchedulerKind::Kubernetes,
         kubelet: Some(Err("no such file".to_owned())),
         driver: driver(vec![DeviceFacts { persistence: Ok(false), ..hopper(0) }, hopper(1)]),
         ..whole()

@@ -14,6 +14,7 @@ use gpuledger_native::{Code, Error, Library, clock};
 use self::card::{Answer, Order, Reader, Trouble};
 use self::look::{CardMinute, CardPoll};
 use self::pause::Pause;
+use crate::node::config::Accounting;
 use crate::node::seen::{Absent, Clock};
 use crate::node::tick::CardState;
 use crate::node::worker::{Waited, Worker};
@@ -30,17 +31,6 @@ mod pause;
 mod rates;
 mod xid;
 
-/// What is done about the driver's own accounts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Accounting {
-    /// They are not read.
-    Off,
-    /// They are read where somebody has switched them on.
-    Read,
-    /// They are switched on where they are off: the driver forgets it whenever it is unloaded.
-    Enable,
-}
-
 /// How the source is set up.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -48,7 +38,7 @@ pub struct Settings {
     pub library: Option<PathBuf>,
     /// How long a card may take to answer before it counts as hung.
     pub deadline: Duration,
-    /// What is done about accounts.
+    /// What is done about the driver's own accounts.
     pub accounting: Accounting,
 }
 

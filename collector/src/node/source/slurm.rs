@@ -9,8 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
 use super::card::Card;
 use super::number;
 use crate::node::attribute::{Allocation, Held};
@@ -22,29 +20,8 @@ const FILES_MAX: usize = 1024;
 /// Most bytes of a mapping file that are read; a job id has some ten.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
 
-/// How to read Slurm's facts on this node.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SlurmSettings {
-    /// Folder that the prolog writes a file per GPU into; none: not read.
-    pub mapping: Option<PathBuf>,
-    /// What an index in the names of those files counts.
-    #[serde(default = "IndexMeaning::usual")]
-    pub index: IndexMeaning,
-    /// Path of `scontrol`; none: it is not run.
-    pub scontrol: Option<PathBuf>,
-    /// How long `scontrol listpids` may take.
-    #[serde(default = "usual_deadline_ms")]
-    pub deadline_ms: u64,
-}
-
-fn usual_deadline_ms() -> u64 {
-    5_000
-}
-
 /// What the scheduler's GPU index counts. It differs between nodes, and a wrong one puts jobs on others' cards.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexMeaning {
     /// The driver's order (PCI), as with `AutoDetect=nvml`.
     Nvml,
@@ -55,10 +32,6 @@ pub enum IndexMeaning {
 }
 
 impl IndexMeaning {
-    fn usual() -> Self {
-        Self::Nvml
-    }
-
     /// The card of an index.
     fn card<'a>(&self, index: u32, cards: &'a [Card]) -> Option<&'a Card> {
         match self {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use gpuledger_native::accounting::Account;
 use gpuledger_native::{Device, Error};
 
-use super::Accounting;
 use super::look::{Place, absent};
+use crate::node::config::Accounting;
 use crate::node::seen::{Absent, Measure};
 
 /// Where the reading of a card's accounts stands.

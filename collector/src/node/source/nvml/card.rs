@@ -6,7 +6,6 @@ use std::sync::Arc;
 use gpuledger_native::process::List;
 use gpuledger_native::{Code, Device, Error, Library};
 
-use super::Accounting;
 use super::accounts::Accounts;
 use super::activity::{self, Kept};
 use super::counter::Counter;
@@ -18,6 +17,7 @@ use super::look::{
 };
 use super::rates::Rates;
 use super::xid::Xids;
+use crate::node::config::Accounting;
 use crate::node::seen::{Absent, Clock, Measure, Moment};
 
 /// Fell off the bus: the card is lost even where calls still answer from a cache.

@@ -6,7 +6,9 @@ use std::process::{Child, Command, Stdio};
 use gpuledger_schema::id::hint_of_session;
 
 use super::*;
-use crate::node::attribute::{Records, Runs, Scheduler, Site, belongs};
+use gpuledger_schema::state::SchedulerKind;
+
+use crate::node::attribute::{Records, Runs, Site, belongs};
 use crate::node::seen::Boot;
 use crate::node::source::scratch::Scratch;
 
@@ -465,8 +467,11 @@ fn a_shell_in_its_own_session_leads_its_children() {
     proc.end_tick();
 
     // on a bare host that is whom the process belongs to
-    let site =
-        Site { cluster: "lab".into(), scheduler: Scheduler::None, boot: Boot { node: "n1".into(), boot: "b1".into() } };
+    let site = Site {
+        cluster: "lab".into(),
+        scheduler: SchedulerKind::None,
+        boot: Boot { node: "n1".into(), boot: "b1".into() },
+    };
     let belongs = belongs(&site, &witness, &Records::default(), &Runs::default());
     let start = shell_process.start_ticks.to_string();
     assert_eq!(belongs.hint_id, hint_of_session("n1", "b1", &shell.to_string(), &start));

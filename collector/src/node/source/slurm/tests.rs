@@ -146,14 +146,3 @@ fn a_job_that_uses_a_part_of_its_cards_is_no_mismatch() {
     let seen = BTreeMap::from([("7".to_owned(), set(&["GPU-1"]))]);
     assert_eq!(cross_check(&lines, &IndexMeaning::Nvml, &cards(), &seen), vec![]);
 }
-
-#[test]
-fn settings_know_their_keys_and_no_others() {
-    let settings: SlurmSettings = toml::from_str("mapping = \"/run/gpustat\"\nindex = \"minor\"").unwrap();
-    assert_eq!((settings.index, settings.deadline_ms), (IndexMeaning::Minor, 5_000));
-    let settings: SlurmSettings = toml::from_str("index.explicit = [\"GPU-1\", \"GPU-0\"]").unwrap();
-    assert_eq!(settings.index, IndexMeaning::Explicit(vec!["GPU-1".into(), "GPU-0".into()]));
-    assert_eq!(toml::from_str::<SlurmSettings>("").unwrap().index, IndexMeaning::Nvml);
-    assert!(toml::from_str::<SlurmSettings>("indx = \"minor\"").is_err());
-    assert!(toml::from_str::<SlurmSettings>("index = \"pci\"").is_err());
-}

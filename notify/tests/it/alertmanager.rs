@@ -1,0 +1,77 @@
+//! Alerts that stand, told to a receiver as an Alertmanager takes them.
+
+use gpuledger_notify::alertmanager::{TellError, alert, tell};
+use gpuledger_notify::{Language, Notice, Texts};
+use serde_json::Value;
+
+use crate::receiver::{Answer, Receiver};
+use crate::{MINUTE, Post, T0, examples, read};
+
+fn hung() -> Notice {
+    examples::all().into_iter().find(|n| n.name() == "hung").unwrap()
+}
+
+async fn stand(post: &Post, config: &str, notices: Vec<Notice>, now_ms: i64) {
+    let texts = Texts::new().unwrap();
+    let config = read(config);
+    let alerts: Vec<_> = notices.iter().map(|n| alert(&texts, &config, n, Language::En).unwrap()).collect();
+    post.store.call(move |control| control.set_alerts(&["hung"], &alerts, now_ms)).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_alert_is_told_while_it_stands_and_its_end_until_it_was_taken() {
+    let receiver = Receiver::start().await;
+    let post = Post::new();
+    let secret = post.folder.path().join("token");
+    std::fs::write(&secret, "tok").unwrap();
+    let text = format!(
+        "[alertmanager]\nurl = \"{}/prefix/\"\nallow_http = true\npassword_file = \"{}\"",
+        receiver.url,
+        secret.display()
+    );
+    let config = read(&text).alertmanager.unwrap();
+    let told = |n: usize| -> Vec<Value> { receiver.told()[n].json().as_array().unwrap().clone() };
+
+    stand(&post, &text, vec![hung()], T0).await;
+    assert_eq!(tell(&post.store, &config, T0).await.unwrap(), 1);
+    assert_eq!(receiver.told()[0].path, "/prefix/api/v2/alerts");
+    assert_eq!(receiver.told()[0].header("authorization"), "Bearer tok");
+    let first = &told(0)[0];
+    assert_eq!(first["labels"]["alertname"], "gpuledger_hung");
+    assert_eq!(first["labels"]["severity"], "critical");
+    assert_eq!(first["labels"]["job"], "2447150");
+    assert_eq!(first["startsAt"], "2026-11-04T02:00:00.000Z");
+    assert_eq!(first["endsAt"], "2026-11-04T02:05:00.000Z");
+    assert!(first["annotations"]["summary"].as_str().unwrap().contains("seems to hang"));
+    assert!(first["generatorURL"].as_str().unwrap().starts_with("https://"));
+    let all = receiver.told()[0].json().to_string();
+    assert!(!all.contains("alice") && !all.contains("<script>"), "no names unless allowed: {all}");
+
+    // it stands: told again, and the alert manager knows it is the same by its labels and start
+    stand(&post, &text, vec![hung()], T0 + MINUTE).await;
+    tell(&post.store, &config, T0 + MINUTE).await.unwrap();
+    assert_eq!((&told(1)[0]["labels"], &told(1)[0]["startsAt"]), (&first["labels"], &first["startsAt"]));
+    assert_eq!(told(1)[0]["endsAt"], "2026-11-04T02:06:00.000Z");
+
+    // it ends while the alert manager is down: its end is told until it was taken
+    stand(&post, &text, vec![], T0 + 2 * MINUTE).await;
+    receiver.answers(Answer::of(503, "starting"));
+    let refused = tell(&post.store, &config, T0 + 2 * MINUTE).await.unwrap_err();
+    assert!(matches!(refused, TellError::Refused { .. }) && refused.to_string().contains("503"), "{refused}");
+    receiver.answers(Answer::of(200, ""));
+    assert_eq!(tell(&post.store, &config, T0 + 3 * MINUTE).await.unwrap(), 1);
+    assert_eq!(told(3)[0]["endsAt"], "2026-11-04T02:02:00.000Z");
+    assert_eq!(tell(&post.store, &config, T0 + 4 * MINUTE).await.unwrap(), 0);
+    assert_eq!(receiver.told().len(), 4);
+}
+
+#[tokio::test]
+async fn names_are_told_where_they_are_allowed() {
+    let receiver = Receiver::start().await;
+    let post = Post::new();
+    let text = format!("[alertmanager]\nurl = \"{}\"\nallow_http = true\n", receiver.url);
+    stand(&post, &text, vec![hung()], T0).await;
+    tell(&post.store, &read(&text).alertmanager.unwrap(), T0).await.unwrap();
+    // a name in a label would be a new alert for each: there is none, allowed or not
+    assert!(!receiver.told()[0].json()[0]["labels"].to_string().contains("alice"));
+}
