@@ -1,6 +1,6 @@
 //! Documents, upkeep, backup and restore with the real binary.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::case_time::table_of;
 use crate::site::{PLAIN_MAP, Site, done};
@@ -98,7 +98,9 @@ fn a_backup_under_a_writer_is_restored_and_proved() {
     assert_eq!(done(child.wait_with_output().unwrap()).code, 0);
     site.run(&["restore", there]).fails(2, &["is there"]);
     let other = |args: &[&str]| {
-        let done = site.run(&[args, &["--data", back]].concat());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gpuledger"));
+        let config = site.beside("gpuledger.toml");
+        let done = done(command.args(args).args(["--data", back]).arg("--config").arg(config).output().unwrap());
         assert_eq!(done.code, 0, "{done:#?}");
         done.out
     };
