@@ -1,7 +1,7 @@
 //! A bill as one JSON object. Every number that is not a small count is a decimal string, so that no reader rounds it.
 //! `format` names the shape; it changes when a field changes its meaning or goes, and not when one comes.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 
 use gpuledger_schema::bill::{Bill, Conservation, State};
 use gpuledger_schema::table::StatementLineRow;
@@ -145,8 +145,11 @@ struct Line<'a> {
 /// Where an instant of the bill is no date, and where `out` fails.
 pub fn write(bill: &Bill, out: &mut dyn Write) -> Result<(), ExportError> {
     let document = document(bill)?;
-    serde_json::to_writer_pretty(&mut *out, &document).map_err(ExportError::Json)?;
-    out.write_all(b"\n").map_err(|source| ExportError::Write { document: "bill", source })
+    // a JSON writer writes a few bytes at a time
+    let mut out = BufWriter::new(out);
+    serde_json::to_writer_pretty(&mut out, &document).map_err(ExportError::Json)?;
+    let end = out.write_all(b"\n").and_then(|()| out.flush());
+    end.map_err(|source| ExportError::Write { document: "bill", source })
 }
 
 fn document(bill: &Bill) -> Result<Document<'_>, ExportError> {

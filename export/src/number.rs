@@ -51,11 +51,6 @@ pub(crate) fn percent(part: i128, whole: i128) -> Option<String> {
     (whole > 0).then(|| format!("{} %", decimal(scaled(part * 100, whole, 1), 1, false)))
 }
 
-/// Millijoules as kilowatt-hours with one digit after the point, thousands separated.
-pub(crate) fn kwh(millijoules: i128) -> String {
-    decimal(scaled(millijoules, 3_600_000_000, 1), 1, true)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,7 +76,6 @@ mod tests {
         assert_eq!(hours(4_444_560_000), "1,234.6");
         assert_eq!(percent(1, 3).as_deref(), Some("33.3 %"));
         assert_eq!(percent(0, 0), None);
-        assert_eq!(kwh(3_600_000_000), "1.0");
         assert_eq!(hours_scaled(1, 9), 278);
     }
 }

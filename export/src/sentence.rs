@@ -8,9 +8,13 @@ use crate::number::{decimal, hours, percent};
 use crate::sums::Sums;
 use crate::text::Lang;
 
-/// What a team held, how much of it was used, and what it costs.
-pub(crate) fn statement(bill: &Bill, team: &str, sums: &Sums, lang: Lang) -> String {
+/// What a team held in the period, how much of it was used, and what the statement comes to, corrections of earlier periods
+/// included.
+pub(crate) fn statement(bill: &Bill, team: &str, lines: &[&StatementLineRow], lang: Lang) -> String {
     let money = |minor: i128| format!("{} {}", decimal(minor, bill.digits, true), bill.currency);
+    // time that a correction adds or takes was in another period
+    let sums = Sums::of(lines.iter().copied().filter(|l| l.corrects.is_none()));
+    let amount = Sums::of(lines.iter().copied()).amount;
     let values = [
         ("team", team),
         ("period", &head::period_name(bill, lang)),
@@ -19,7 +23,7 @@ pub(crate) fn statement(bill: &Bill, team: &str, sums: &Sums, lang: Lang) -> Str
         ("idle", &hours(sums.held_idle_ms)),
         ("unmeasured", &hours(sums.held_unmeasured_ms)),
         ("waste", &money(sums.waste)),
-        ("amount", &money(sums.amount)),
+        ("amount", &money(amount)),
     ];
     if sums.held_ms == 0 {
         lang.fill("sentence.nothing_held", &values)

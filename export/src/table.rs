@@ -95,7 +95,7 @@ fn whole(bill: &Bill, lang: Lang) -> Result<String, ExportError> {
 fn one(bill: &Bill, team: &str, lang: Lang) -> Result<String, ExportError> {
     let lines = lines_of(bill, team)?;
     let total = Sums::of(lines.iter().copied());
-    let mut out = heading(bill, &crate::sentence::statement(bill, team, &total, lang), lang)?;
+    let mut out = heading(bill, &crate::sentence::statement(bill, team, &lines, lang), lang)?;
     let currency = format!("{} {}", lang.say("column.amount"), bill.currency);
     let heads = measures_heads(lang, lang.say("column.line"), &currency);
     let rows: Vec<Vec<String>> =

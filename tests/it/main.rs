@@ -2,6 +2,7 @@
 
 mod cases;
 mod fleet_day;
+mod keep;
 mod oracle;
 mod slt;
 mod widen;

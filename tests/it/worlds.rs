@@ -6,6 +6,7 @@
 mod cards;
 mod close;
 pub(crate) mod drive;
+mod keep;
 mod live;
 mod make;
 mod reference;

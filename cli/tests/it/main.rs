@@ -26,6 +26,7 @@ mod commands;
 mod demo;
 mod findings;
 mod fleet;
+mod keep;
 mod live;
 mod live_slurm;
 mod openb;

@@ -71,7 +71,7 @@ fn seconds(ms: Option<i64>) -> Value<'static> {
 const SERVICE: &str = "GPU Cluster";
 
 /// The columns, in the order of the file: those of FOCUS by name, then ours.
-pub(super) const COLUMNS: [Column; 61] = [
+pub(super) const COLUMNS: [Column; 66] = [
     decimal("BilledCost", MONEY_SCALE, false, |r| Value::Decimal(r.billed)),
     text("BillingAccountId", false, |r| Value::Text(r.account)),
     text("BillingAccountName", true, |r| Value::Text(r.account)),
@@ -87,6 +87,8 @@ pub(super) const COLUMNS: [Column; 61] = [
     text("ChargeFrequency", false, |r| Value::Text(r.category.frequency())),
     time("ChargePeriodEnd", |r| Value::Time(r.charge_period.1)),
     time("ChargePeriodStart", |r| Value::Time(r.charge_period.0)),
+    // nothing here is committed; validators ask for the column wherever quantities are consumed
+    text("CommitmentDiscountStatus", true, |_| Value::Null),
     decimal("ConsumedQuantity", SECONDS_SCALE, true, |r| seconds(r.consumed_ms)),
     text("ConsumedUnit", true, |r| word(r.consumed_ms.map(|_| "GPU-Seconds"))),
     decimal("ContractedCost", MONEY_SCALE, false, |r| Value::Decimal(r.contracted)),
@@ -97,6 +99,11 @@ pub(super) const COLUMNS: [Column; 61] = [
     decimal("ListCost", MONEY_SCALE, false, |r| Value::Decimal(r.list)),
     decimal("ListUnitPrice", PRICE_SCALE, true, |r| number(r.list_price())),
     text("PricingCategory", true, |r| word(r.sku.map(|_| "Standard"))),
+    // prices are in the currency of the bill
+    text("PricingCurrency", false, |r| Value::Text(r.currency)),
+    decimal("PricingCurrencyContractedUnitPrice", PRICE_SCALE, true, |r| number(r.price())),
+    decimal("PricingCurrencyEffectiveCost", MONEY_SCALE, false, |r| Value::Decimal(r.billed)),
+    decimal("PricingCurrencyListUnitPrice", PRICE_SCALE, true, |r| number(r.list_price())),
     decimal("PricingQuantity", HOURS_SCALE, true, |r| number(r.hours)),
     text("PricingUnit", true, |r| word(r.hours.map(|_| "GPU-Hours"))),
     text("ProviderName", false, |r| Value::Text(r.issuer)),

@@ -139,6 +139,7 @@ impl<'a> Pages<'a> {
         }
         self.y += step * deepest + 80;
         self.rule(MONEY);
+        self.y += 40;
     }
 
     /// A row of a table on one line.

@@ -83,7 +83,7 @@ fn header(s: &Statement<'_>, pages: &mut Pages<'_>) -> Result<(), ExportError> {
         }
     }
     pages.y += 160;
-    let sentence = crate::sentence::statement(bill, s.team, &Sums::of(s.lines.iter().copied()), lang);
+    let sentence = crate::sentence::statement(bill, s.team, &s.lines, lang);
     pages.paragraph(SENTENCE, INK, &sentence, 5);
     Ok(())
 }

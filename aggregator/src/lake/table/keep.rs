@@ -1,8 +1,10 @@
 //! Keeping tables: many small files become few large ones, days go, and files that nobody names any more are removed.
 
+use std::future::IntoFuture;
 use std::num::NonZeroU64;
 
 use datafusion::logical_expr::{col, lit};
+use deltalake::DeltaTable;
 use deltalake::kernel::transaction::CommitProperties;
 use deltalake::operations::vacuum::VacuumMode;
 use gpuledger_schema::table::Table;
@@ -74,16 +76,31 @@ impl Lake {
         keep_ms: i64,
         dry_run: bool,
     ) -> Result<Vec<String>, LakeError> {
+        let failed = fail("remove old files of", spec.name);
+        let folder = gpuledger_schema::path::table(spec.name);
+        let asked = |table: DeltaTable, dry_run: bool| {
+            let asked = table
+                .vacuum()
+                .with_mode(VacuumMode::Full)
+                .with_retention_period(chrono::Duration::milliseconds(keep_ms))
+                .with_enforce_retention_duration(false)
+                .with_keep_versions(keep)
+                .with_dry_run(dry_run)
+                .with_commit_properties(quiet());
+            asked.into_future()
+        };
         let Some(table) = self.table(spec.name).await? else { return Ok(Vec::new()) };
-        let removing = table
-            .vacuum()
-            .with_mode(VacuumMode::Full)
-            .with_retention_period(chrono::Duration::milliseconds(keep_ms))
-            .with_enforce_retention_duration(false)
-            .with_keep_versions(keep)
-            .with_dry_run(dry_run)
-            .with_commit_properties(quiet());
-        let (_, metrics) = removing.await.map_err(fail("remove old files of", spec.name))?;
-        Ok(metrics.files_deleted)
+        let (table, found) = asked(table, true).await.map_err(&failed)?;
+        // the log remembers for some days what was removed before: that is not there to be removed again
+        let mut there = Vec::new();
+        for file in found.files_deleted {
+            if self.size(&format!("{folder}/{file}")).await?.is_some() {
+                there.push(file);
+            }
+        }
+        if !dry_run && !there.is_empty() {
+            asked(table, false).await.map_err(&failed)?;
+        }
+        Ok(there)
     }
 }
