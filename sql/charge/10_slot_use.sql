@@ -7,33 +7,41 @@
 -- parameters: from_day INT, to_day INT
 -- output: slot_use
 WITH placed AS (
-    SELECT u.unit_id, u.holder, s.slot_ms, s.whole,
+    SELECT u.unit_id, u.holder, s.slot_ms,
         CASE WHEN u.from_ms > s.from_ms THEN u.from_ms ELSE s.from_ms END - u.from_ms AS a,
         CASE WHEN u.to_ms < s.to_ms THEN u.to_ms ELSE s.to_ms END - u.from_ms AS b, u.to_ms - u.from_ms AS len,
         u.busy_ms, u.held_idle_ms, u.held_unmeasured_ms, u.unallocated_ms, u.unavailable_ms, u.unobserved_ms,
         u.covered_ms, u.effective_ms, u.held_zero_ms, u.over_share_ms, u.conflict_ms, u.estimated_ms, u.foreign_ms,
         u.mem_peak_bytes, u.energy_mj
     FROM slice s
-    JOIN usage u ON u.cell = s.cell AND (s.whole OR (u.from_ms < s.to_ms AND u.to_ms > s.from_ms))
-    WHERE u.day >= CAST($from_day AS INT) AND u.day <= CAST($to_day AS INT)
+    JOIN usage u ON u.cell = s.cell AND u.from_ms < s.to_ms AND u.to_ms > s.from_ms
+    WHERE NOT s.whole AND u.day >= CAST($from_day AS INT) AND u.day <= CAST($to_day AS INT)
 ),
 cut AS (
-    SELECT unit_id, holder, slot_ms, mem_peak_bytes,
-        CASE WHEN whole THEN busy_ms ELSE busy_ms * b / len - busy_ms * a / len END AS busy_ms,
-        CASE WHEN whole THEN held_idle_ms ELSE held_idle_ms * b / len - held_idle_ms * a / len END AS held_idle_ms,
-        CASE WHEN whole THEN held_unmeasured_ms ELSE held_unmeasured_ms * b / len - held_unmeasured_ms * a / len END
-            AS held_unmeasured_ms,
-        CASE WHEN whole THEN unallocated_ms ELSE unallocated_ms * b / len - unallocated_ms * a / len END AS unallocated_ms,
-        CASE WHEN whole THEN unavailable_ms ELSE unavailable_ms * b / len - unavailable_ms * a / len END AS unavailable_ms,
-        CASE WHEN whole THEN unobserved_ms ELSE unobserved_ms * b / len - unobserved_ms * a / len END AS unobserved_ms,
-        CASE WHEN whole THEN covered_ms ELSE covered_ms * b / len - covered_ms * a / len END AS covered_ms,
-        CASE WHEN whole THEN effective_ms ELSE effective_ms * b / len - effective_ms * a / len END AS effective_ms,
-        CASE WHEN whole THEN held_zero_ms ELSE held_zero_ms * b / len - held_zero_ms * a / len END AS held_zero_ms,
-        CASE WHEN whole THEN over_share_ms ELSE over_share_ms * b / len - over_share_ms * a / len END AS over_share_ms,
-        CASE WHEN whole THEN conflict_ms ELSE conflict_ms * b / len - conflict_ms * a / len END AS conflict_ms,
-        CASE WHEN whole THEN estimated_ms ELSE estimated_ms * b / len - estimated_ms * a / len END AS estimated_ms,
-        CASE WHEN whole THEN foreign_ms ELSE foreign_ms * b / len - foreign_ms * a / len END AS foreign_ms,
-        CASE WHEN whole THEN energy_mj ELSE energy_mj * b / len - energy_mj * a / len END AS energy_mj
+    -- nearly all rows lie in whole cells, and are not worth a division
+    SELECT u.unit_id, u.holder, s.slot_ms, u.busy_ms, u.held_idle_ms, u.held_unmeasured_ms, u.unallocated_ms, u.unavailable_ms,
+        u.unobserved_ms, u.covered_ms, u.effective_ms, u.held_zero_ms, u.over_share_ms, u.conflict_ms, u.estimated_ms,
+        u.foreign_ms, u.mem_peak_bytes, u.energy_mj
+    FROM slice s
+    JOIN usage u ON u.cell = s.cell
+    WHERE s.whole AND u.day >= CAST($from_day AS INT) AND u.day <= CAST($to_day AS INT)
+    UNION ALL
+    SELECT unit_id, holder, slot_ms,
+        busy_ms * b / len - busy_ms * a / len AS busy_ms,
+        held_idle_ms * b / len - held_idle_ms * a / len AS held_idle_ms,
+        held_unmeasured_ms * b / len - held_unmeasured_ms * a / len AS held_unmeasured_ms,
+        unallocated_ms * b / len - unallocated_ms * a / len AS unallocated_ms,
+        unavailable_ms * b / len - unavailable_ms * a / len AS unavailable_ms,
+        unobserved_ms * b / len - unobserved_ms * a / len AS unobserved_ms,
+        covered_ms * b / len - covered_ms * a / len AS covered_ms,
+        effective_ms * b / len - effective_ms * a / len AS effective_ms,
+        held_zero_ms * b / len - held_zero_ms * a / len AS held_zero_ms,
+        over_share_ms * b / len - over_share_ms * a / len AS over_share_ms,
+        conflict_ms * b / len - conflict_ms * a / len AS conflict_ms,
+        estimated_ms * b / len - estimated_ms * a / len AS estimated_ms,
+        foreign_ms * b / len - foreign_ms * a / len AS foreign_ms,
+        mem_peak_bytes,
+        energy_mj * b / len - energy_mj * a / len AS energy_mj
     FROM placed
 )
 SELECT unit_id, holder, slot_ms,
