@@ -10,7 +10,7 @@ use gpuledger_schema::window::Window;
 use super::bill::{cost_centers, notes};
 use super::draft::Draft;
 use super::files::{Used, hashed, used};
-use super::list::{Answer, Proposal, Waiver, proposed};
+use super::list::{Answer, Proposal, Waiver, propose};
 use super::manifest::{Earlier, Manifest, Waived, rules, rules_sha256};
 use super::read::register;
 use super::rows::batch_of;
@@ -73,7 +73,15 @@ pub enum Closed {
     Refused(Box<Proposal>),
 }
 
-/// Closes a period as `reader` knows it. The caller holds the writer's lock where the lake has one.
+impl CloseAsk {
+    /// An id that no other close has.
+    pub(super) fn close_id(&self) -> String {
+        let id = id63("close", &[&self.period.name, &self.now_ms.to_string(), &self.nonce.to_string()]);
+        format!("{}-{id:016x}", self.period.name)
+    }
+}
+
+/// Closes a period as `reader` knows it: [`propose`], then [`commit`]. The caller holds the writer's lock where the lake has one.
 ///
 /// # Errors
 /// When a figure cannot be computed or a row cannot be written; the period is then not closed.
@@ -86,35 +94,48 @@ pub async fn close(
     if let Some(before) = Manifest::find(lake, &ask.period.name).await? {
         return Ok(Closed::Before(Box::new(before)));
     }
-    let closed = Manifest::all(lake).await?;
-    let close_id = close_id(ask);
-    let found = proposed(lake, reader, ask, &closed, &close_id).await?;
+    let found = propose(lake, reader, ask).await?;
+    commit(lake, reader, ask, found, progress).await
+}
+
+/// Makes a proposal final, if nothing on its list is open: rows first, then the document that makes them count.
+///
+/// # Errors
+/// When a row cannot be written, or another period was closed since the proposal: its corrections would be billed twice. The period is
+/// then not closed.
+pub async fn commit(
+    lake: &Lake,
+    reader: &Reader,
+    ask: &CloseAsk,
+    found: Proposal,
+    progress: &mut (dyn FnMut(Step) + Send),
+) -> Result<Closed, CloseError> {
     if !found.clear() {
         return Ok(Closed::Refused(Box::new(found)));
     }
     progress(Step::Computed);
     let (written, rows) = write(lake, &found.draft, progress).await?;
-    let mut manifest = manifest(reader, ask, &found, close_id, &closed).await?;
+    let mut manifest = manifest(reader, ask, &found).await?;
     manifest.written = written;
     let mut windows = vec![ask.period.window];
-    let corrected = closed.iter().filter(|m| manifest.corrects.contains(&m.period));
+    let corrected = found.closed.iter().filter(|m| manifest.corrects.contains(&m.period));
     windows.extend(corrected.map(|m| Window { from_ms: m.from_ms, to_ms: m.to_ms }));
     let mut files = used(lake, &manifest.tables, &manifest.derived, &windows).await?;
     files.extend(rows);
-    manifest.files = hashed(lake, files, &closed, reader.engine().partitions()).await?;
+    manifest.files = hashed(lake, files, &found.closed, reader.engine().partitions()).await?;
     progress(Step::Files);
+    let others = |all: &[Manifest]| -> Vec<Earlier> {
+        all.iter().filter(|m| m.period != ask.period.name).map(Manifest::earlier).collect()
+    };
+    if others(&Manifest::all(lake).await?) != others(&found.closed) {
+        return Err(CloseError::Meanwhile(ask.period.name.clone()));
+    }
     if lake.create_document(&path::close(&ask.period.name), &manifest).await? {
         progress(Step::Closed);
         return Ok(Closed::Done(Box::new(manifest)));
     }
     let other = Manifest::find(lake, &ask.period.name).await?;
     other.map(|m| Closed::Lost(Box::new(m))).ok_or_else(|| CloseError::NotClosed(ask.period.name.clone()))
-}
-
-/// An id that no other close has.
-fn close_id(ask: &CloseAsk) -> String {
-    let id = id63("close", &[&ask.period.name, &ask.now_ms.to_string(), &ask.nonce.to_string()]);
-    format!("{}-{id:016x}", ask.period.name)
 }
 
 /// Writes charges, then lines. Gives the versions that have them and the files they lie in.
@@ -143,13 +164,7 @@ async fn write(
 }
 
 /// The document, but for what is known only when rows are written.
-async fn manifest(
-    reader: &Reader,
-    ask: &CloseAsk,
-    found: &Proposal,
-    close_id: String,
-    closed: &[Manifest],
-) -> Result<Manifest, CloseError> {
+async fn manifest(reader: &Reader, ask: &CloseAsk, found: &Proposal) -> Result<Manifest, CloseError> {
     let (draft, of) = (&found.draft, &ask.period);
     let rules = rules();
     let (billed_minor, corrections_minor) = draft.billed_minor();
@@ -163,7 +178,7 @@ async fn manifest(
         })
         .collect();
     Ok(Manifest {
-        close_id,
+        close_id: found.close_id.clone(),
         period: of.name.clone(),
         from_ms: of.window.from_ms,
         to_ms: of.window.to_ms,
@@ -181,7 +196,7 @@ async fn manifest(
         ledger_rules: reader.build().rules.clone(),
         rules_sha256: rules_sha256(&rules),
         rules,
-        earlier: closed.iter().map(Manifest::earlier).collect(),
+        earlier: found.closed.iter().map(Manifest::earlier).collect(),
         corrects: draft.corrections.iter().map(|c| c.period.clone()).collect(),
         notes: notes(&draft.conservation, &draft.lines, &waived, &of.currency),
         waived,

@@ -1,7 +1,6 @@
 //! The close list: what stands against closing a period, each with what would mend it and whether somebody waived it by name.
 
 use datafusion::arrow::array::RecordBatch;
-use gpuledger_schema::bill::DRAFT;
 use gpuledger_schema::window::{self, show_ms};
 use serde::Serialize;
 
@@ -81,16 +80,30 @@ impl Waiver {
 /// A period as it would be closed, and what stands against it.
 #[derive(Debug, Clone)]
 pub struct Proposal {
+    /// The id that the close would have.
+    pub close_id: String,
     /// The figures.
     pub draft: Draft,
     /// The close list.
     pub items: Vec<Item>,
+    /// The closes that were there: corrections are against them.
+    pub(super) closed: Vec<Manifest>,
 }
 
 impl Proposal {
     /// Whether nothing stands against closing.
     pub fn clear(&self) -> bool {
         self.items.iter().all(|i| i.waiver.is_some())
+    }
+
+    /// Marks the items that these waivers name; of several for one item the last counts. What cannot be waived stays open.
+    pub fn waive(&mut self, waivers: &[Waiver]) {
+        for item in self.items.iter_mut().filter(|i| i.waivable) {
+            if let Some(waiver) = waivers.iter().rfind(|w| w.item == item.id) {
+                item.waived = Some(waiver.shown());
+                item.waiver = Some(waiver.clone());
+            }
+        }
     }
 }
 
@@ -100,30 +113,19 @@ impl Proposal {
 /// When a figure cannot be computed.
 pub async fn propose(lake: &Lake, reader: &Reader, ask: &CloseAsk) -> Result<Proposal, CloseError> {
     let closed = Manifest::all(lake).await?;
-    proposed(lake, reader, ask, &closed, DRAFT).await
-}
-
-pub(super) async fn proposed(
-    lake: &Lake,
-    reader: &Reader,
-    ask: &CloseAsk,
-    closed: &[Manifest],
-    close_id: &str,
-) -> Result<Proposal, CloseError> {
+    let close_id = ask.close_id();
     // facts and lines of the period come of one chain of statements
     let work = reader.fork().await?;
     let listed = listed(&work, &ask.period).await?;
-    let draft = draft(lake, &work, &ask.period, closed, close_id).await?;
+    let draft = draft(lake, &work, &ask.period, &closed, &close_id).await?;
     let mut items = checks(reader, ask, &draft).await?;
-    items.extend(calendar(reader, ask, closed).await?);
+    items.extend(calendar(reader, ask, &closed).await?);
     items.extend(listed);
     items.extend(input(reader, &ask.period).await?);
     items.extend(people(reader, ask, &draft).await?);
-    for item in items.iter_mut().filter(|i| i.waivable) {
-        item.waiver = ask.waivers.iter().rfind(|w| w.item == item.id).cloned();
-        item.waived = item.waiver.as_ref().map(Waiver::shown);
-    }
-    Ok(Proposal { draft, items })
+    let mut found = Proposal { close_id, draft, items, closed };
+    found.waive(&ask.waivers);
+    Ok(found)
 }
 
 fn item(kind: &str, place: &str, what: String, mend: &str) -> Item {

@@ -30,7 +30,7 @@ mod uncharged;
 mod verify;
 
 pub use bill::{Billed, bill};
-pub use commit::{CloseAsk, Closed, Step, close, sweep};
+pub use commit::{CloseAsk, Closed, Step, close, commit, sweep};
 pub use correct::{Correction, preview};
 pub use draft::Draft;
 pub use explain::{explain_line, line_of};
@@ -91,6 +91,9 @@ pub enum CloseError {
     /// A data file that a table names is not there.
     #[error("data file `{0}` is not there: the lake is damaged")]
     Gone(String),
+    /// Another period was closed between the proposal and its document.
+    #[error("another period was closed while {0} was: nothing was closed; run it again")]
+    Meanwhile(String),
     /// Hashing was stopped.
     #[error("data files were not hashed to their end")]
     Stopped(#[source] Box<tokio::task::JoinError>),

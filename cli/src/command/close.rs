@@ -72,13 +72,10 @@ pub(super) async fn run(place: &Place, asked: &Close, format: Format) -> anyhow:
     let of = period(place, &lake, &asked.period, asked.zone.as_deref())?;
     if asked.dry_run {
         let reader = place.reader(&lake).await?;
-        let kept = Kept::to_read(place, &lake)?;
-        let mut ask = ask(place, of.clone(), &kept)?;
+        let ask = ask(place, of.clone(), &Kept::to_read(place, &lake)?)?;
         let mut found = close::propose(&lake, &reader, &ask).await?;
-        if !asked.waive.is_empty() {
-            ask.waivers.extend(waivers(asked, &found, ask.now_ms)?);
-            found = close::propose(&lake, &reader, &ask).await?;
-        }
+        let waivers = waivers(asked, &found, ask.now_ms)?;
+        found.waive(&waivers);
         tell(&of, &found, format)?;
         return Ok(if found.clear() { Outcome::Done } else { Outcome::Failed });
     }
@@ -88,18 +85,16 @@ pub(super) async fn run(place: &Place, asked: &Close, format: Format) -> anyhow:
     if let Some(before) = Manifest::find(&lake, &of.name).await? {
         return closed(&of, &Closed::Before(Box::new(before)), format);
     }
+    let since = clock::started();
     let reader = newest(place, &lake).await?;
     let mut ask = ask(place, of.clone(), &kept)?;
-    if !asked.waive.is_empty() {
-        let found = close::propose(&lake, &reader, &ask).await?;
-        for waiver in waivers(asked, &found, ask.now_ms)? {
-            kept.waive(&of.name, &waiver, &ask.closed_by)?;
-            ask.waivers.push(waiver);
-        }
-        ask.audit_head = kept.audit_head()?;
+    let mut found = close::propose(&lake, &reader, &ask).await?;
+    for waiver in waivers(asked, &found, ask.now_ms)? {
+        kept.waive(&of.name, &waiver, &ask.closed_by)?;
+        found.waive(&[waiver]);
     }
-    let since = clock::started();
-    let ended = close::close(&lake, &reader, &ask, &mut |step| progress(step, since)).await?;
+    ask.audit_head = kept.audit_head()?;
+    let ended = close::commit(&lake, &reader, &ask, found, &mut |step| progress(step, since)).await?;
     if let Closed::Done(manifest) | Closed::Before(manifest) | Closed::Lost(manifest) = &ended {
         kept.closed(std::slice::from_ref(manifest))?;
     }
