@@ -1,10 +1,12 @@
 //! Heads of the audit log, kept in the lake: the log is in the control file, and a tail that is cut off there shows only by
-//! what is kept elsewhere. One small document a change, written create-if-absent and never again.
+//! what is kept elsewhere. One small document a change, written create-if-absent and never again; and one in the document of
+//! each close.
 
-use gpuledger_control::{Control, ControlError, Head};
+use gpuledger_control::{Control, ControlError, Head, NotAHead};
 use gpuledger_schema::path::{self, Numbered};
 use serde::{Deserialize, Serialize};
 
+use crate::close::Manifest;
 use crate::lake::{Lake, LakeError};
 
 /// Why a head could not be kept or read.
@@ -16,6 +18,15 @@ pub enum AuditError {
     /// The lake failed.
     #[error(transparent)]
     Lake(#[from] LakeError),
+    /// The document of a close names something else.
+    #[error("the head of the audit log in the close of {period}")]
+    Close {
+        /// The period.
+        period: String,
+        /// What stands there.
+        #[source]
+        source: NotAHead,
+    },
 }
 
 /// A head as a document: `audit/<seq>`.
@@ -38,7 +49,7 @@ pub async fn keep_head(lake: &Lake, control: &Control) -> Result<(), AuditError>
     Ok(())
 }
 
-/// Every head that was kept, oldest first.
+/// Every head that was kept: one a change, oldest first, then those of closes.
 ///
 /// # Errors
 /// When the lake fails, or a document does not read.
@@ -48,6 +59,11 @@ pub async fn heads(lake: &Lake) -> Result<Vec<Head>, AuditError> {
         let Some(number) = Numbered::parse(&name) else { continue };
         if let Some(HeadDocument { seq, hash }) = lake.document(path::AUDIT, number).await? {
             heads.push(Head { seq, hash });
+        }
+    }
+    for close in Manifest::all(lake).await? {
+        if let Some(text) = close.audit_head {
+            heads.push(text.parse().map_err(|source| AuditError::Close { period: close.period, source })?);
         }
     }
     Ok(heads)

@@ -5,6 +5,7 @@
 //! hash (the *head*) is also kept elsewhere, and [`Control::verify_audit`] compares what it is given.
 
 use std::fmt;
+use std::str::FromStr;
 
 use gpuledger_schema::hash::sha256_hex;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -110,6 +111,25 @@ pub struct Head {
 impl fmt::Display for Head {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.seq, self.hash)
+    }
+}
+
+/// A text that is no head.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not NUMBER:HASH, as `audit verify` prints it")]
+pub struct NotAHead(String);
+
+impl FromStr for Head {
+    type Err = NotAHead;
+
+    fn from_str(text: &str) -> Result<Self, NotAHead> {
+        let bad = || NotAHead(text.to_owned());
+        let (seq, hash) = text.split_once(':').ok_or_else(bad)?;
+        let hex = hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+        match seq.parse() {
+            Ok(seq) if hex => Ok(Self { seq, hash: hash.to_ascii_lowercase() }),
+            _ => Err(bad()),
+        }
     }
 }
 

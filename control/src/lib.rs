@@ -37,7 +37,7 @@ mod settled;
 mod table;
 mod week;
 
-pub use audit::{AuditCheck, AuditQuery, BrokenLink, Entry, Head, Who};
+pub use audit::{AuditCheck, AuditQuery, BrokenLink, Entry, Head, NotAHead, Who};
 pub use case::CaseError;
 pub use case_engine::{Switch, Switched};
 pub use control::{Control, Edit};

@@ -96,7 +96,10 @@ fn json(entry: &Entry, zone: chrono_tz::Tz) -> serde_json::Value {
 }
 
 async fn verify(place: &Place, typed: &[String], format: Format) -> anyhow::Result<Outcome> {
-    let mut known: Vec<Head> = typed.iter().map(|text| head(text)).collect::<anyhow::Result<_>>()?;
+    let mut known: Vec<Head> = typed
+        .iter()
+        .map(|text| text.parse().map_err(|e| usage(format!("--head {e}"))))
+        .collect::<anyhow::Result<_>>()?;
     let lake = place.lake()?;
     let Some(control) = place.control(&lake)? else {
         return Err(usage("there is no audit log yet: nothing was ever imported into a reference table"));
@@ -127,15 +130,4 @@ async fn verify(place: &Place, typed: &[String], format: Format) -> anyhow::Resu
         }
     }
     Ok(if check.broken.is_none() { Outcome::Done } else { Outcome::Failed })
-}
-
-/// `NUMBER:HASH`.
-fn head(text: &str) -> anyhow::Result<Head> {
-    let bad = || usage(format!("--head `{text}` is not NUMBER:HASH, as `audit verify` prints it"));
-    let (seq, hash) = text.split_once(':').ok_or_else(bad)?;
-    let hex = hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit());
-    match seq.parse() {
-        Ok(seq) if hex => Ok(Head { seq, hash: hash.to_ascii_lowercase() }),
-        _ => Err(bad()),
-    }
 }

@@ -231,3 +231,12 @@ fn philly_months_closed_one_after_another_are_exact_to_the_cent() {
     let check = site.ok(&["check"]);
     assert!(check.lines().any(|l| l.starts_with("M2") && l.contains(" ok ")), "{check}");
 }
+
+/// The document of a close keeps the head of the audit log: it is compared also where the heads of changes are gone.
+#[test]
+fn a_close_keeps_the_head_of_the_audit_log() {
+    let site = closed_march();
+    assert!(site.ok(&["audit", "verify"]).contains("the log is whole"));
+    std::fs::remove_dir_all(site.data().join("audit")).unwrap();
+    assert!(site.ok(&["audit", "verify"]).contains(" 1 kept heads compared"));
+}

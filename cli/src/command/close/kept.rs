@@ -53,7 +53,7 @@ impl Kept {
     /// Number and hash of the newest entry of the audit log.
     pub(in crate::command) fn audit_head(&self) -> anyhow::Result<Option<String>> {
         let head = self.0.as_ref().map(Control::audit_head).transpose()?.flatten();
-        Ok(head.map(|h| format!("{} {}", h.seq, h.hash)))
+        Ok(head.map(|h| h.to_string()))
     }
 
     /// Keeps a waiver.
