@@ -7,6 +7,7 @@ use datafusion::arrow::compute::{SortColumn, SortOptions};
 use datafusion::arrow::compute::{concat_batches, lexsort_to_indices, take};
 use datafusion::logical_expr::{col, lit};
 use futures::{StreamExt, stream};
+use gpuledger_schema::path;
 use gpuledger_schema::table::{SESSION_DAY, StatementLineRow, Table, USAGE};
 use gpuledger_schema::window::Window;
 use serde::Serialize;
@@ -18,7 +19,8 @@ use super::files::days_of;
 use super::manifest::{DataFile, Manifest, rules};
 use super::read::{period_of, pinned};
 use super::rows::{output_sha256, rows_sha256, shaped};
-use crate::lake::Lake;
+use crate::keep::minutes_are_gone;
+use crate::lake::{Cut, Lake};
 use crate::ledger::{self, Again};
 use crate::report::{Reader, ReportError};
 
@@ -61,7 +63,9 @@ pub async fn verify(lake: &Lake, partitions: usize, period: &str) -> Result<Veri
     let manifest = Manifest::find(lake, period).await?;
     let manifest = manifest.ok_or_else(|| CloseError::NotClosed(period.to_owned()))?;
     let mut out = Verified { period: period.to_owned(), close_id: manifest.close_id.clone(), ..Verified::default() };
-    let missing = files(lake, &manifest, &mut out).await?;
+    let cut = lake.newest::<Cut>(path::CUTS).await?;
+    let past = minutes_are_gone(&manifest, cut.and_then(|(_, c)| c.minutes_from));
+    let missing = files(lake, &manifest, past, &mut out).await?;
     same_rules(&manifest, &mut out);
     let stored = of_closed(lake, partitions, manifest.clone()).await?;
     let hash = output_sha256(&stored.bill.lines, &stored.charges)?;
@@ -75,7 +79,7 @@ pub async fn verify(lake: &Lake, partitions: usize, period: &str) -> Result<Veri
     }
     let reader = pinned(lake, partitions, &manifest).await?;
     if missing.observed {
-        out.holds.push("(minutes are not kept any more: figures are derived again from cells)".to_owned());
+        out.holds.push("(without minutes, figures are derived again from cells)".to_owned());
     } else {
         cells(&reader, &manifest, lake, &mut out).await?;
     }
@@ -90,8 +94,8 @@ struct Missing {
     derived: bool,
 }
 
-/// Every data file by size and hash. One of observed minutes may be gone by retention; any other may not.
-async fn files(lake: &Lake, manifest: &Manifest, out: &mut Verified) -> Result<Missing, CloseError> {
+/// Every data file by size and hash. One of observed minutes may be gone where they are `past` their time; any other may not.
+async fn files(lake: &Lake, manifest: &Manifest, past: bool, out: &mut Verified) -> Result<Missing, CloseError> {
     let minutes: BTreeSet<&str> =
         gpuledger_schema::table::observed().iter().filter(|t| t.by_day).map(|t| t.name).collect();
     let mut missing = Missing::default();
@@ -110,13 +114,14 @@ async fn files(lake: &Lake, manifest: &Manifest, out: &mut Verified) -> Result<M
                 "{} has other bytes: {} bytes, sha256 {}; the close had {}, {}",
                 file.path, d.size_bytes, d.sha256, file.size_bytes, file.sha256
             )),
-            None if minutes.contains(file.table.as_str()) => {
-                missing.observed = true;
-                gone += 1;
-            }
             None => {
+                let observed = minutes.contains(file.table.as_str());
+                missing.observed |= observed;
                 missing.derived |= file.table == USAGE.name;
-                out.differs.push(format!("{} is not there", file.path));
+                match observed && past {
+                    true => gone += 1,
+                    false => out.differs.push(format!("{} is not there", file.path)),
+                }
             }
         }
     }

@@ -55,13 +55,31 @@ struct Moment {
     whole: Vec<(String, u64)>,
 }
 
-/// Copies the lake to another place; what is there already is not written again. `control` is the control file's content.
+/// Copies the lake to another place; what is there already is not written again. `control` gives the control file's content: it is
+/// asked last, so that it knows at least what the copied lake does, and after the heads of its log were copied.
 ///
 /// # Errors
 /// When the lake has no cut, the place has a backup of another lake, a file that is named is gone, or a store fails.
-pub async fn backup(lake: &Lake, to: &Lake, control: Option<Vec<u8>>) -> Result<BackupReport, KeepError> {
+pub async fn backup<E: From<KeepError>>(
+    lake: &Lake,
+    to: &Lake,
+    control: impl FnOnce() -> Result<Option<Vec<u8>>, E>,
+) -> Result<BackupReport, E> {
+    let mut report = copied(lake, to).await?;
+    // the newest: what it says of prices and owners is known to the lake, or is published with the next import
+    if let Some(control) = control()? {
+        report.bytes += control.len() as u64;
+        report.written += 1;
+        to.put(CONTROL, control).await.map_err(KeepError::Lake)?;
+    }
+    to.put(DOCUMENT, serde_json::to_vec_pretty(&report).unwrap_or_default()).await.map_err(KeepError::Lake)?;
+    Ok(report)
+}
+
+/// Copies all of the lake itself.
+async fn copied(lake: &Lake, to: &Lake) -> Result<BackupReport, KeepError> {
     let mut report = BackupReport::default();
-    for folder in [path::INBOX, path::QUARANTINE] {
+    for folder in [path::INBOX, path::QUARANTINE, path::AUDIT] {
         copy_folder(lake, to, folder, &mut report).await?;
     }
     let moment = moment(lake).await?;
@@ -76,13 +94,6 @@ pub async fn backup(lake: &Lake, to: &Lake, control: Option<Vec<u8>>) -> Result<
     for object in &moment.documents {
         report.add(lake.copy_to(to, object, true).await?);
     }
-    // the newest: what it says of prices and owners is known to the lake, or is published with the next import
-    if let Some(control) = control {
-        report.bytes += control.len() as u64;
-        report.written += 1;
-        to.put(CONTROL, control).await?;
-    }
-    to.put(DOCUMENT, serde_json::to_vec_pretty(&report).unwrap_or_default()).await?;
     Ok(report)
 }
 
@@ -104,13 +115,14 @@ pub async fn restore(from: &Lake, to: &Lake) -> Result<(BackupReport, Option<Vec
     let mut report =
         BackupReport { cut: from.newest::<Cut>(path::CUTS).await?.map_or(0, |(n, _)| n.0), ..Default::default() };
     let documents = [path::BATCHES, path::BUILDS, path::CLOSES, path::CUTS];
-    for folder in [path::INBOX, path::QUARANTINE, path::TABLES].into_iter().chain(documents) {
+    for folder in [path::INBOX, path::QUARANTINE, path::AUDIT, path::TABLES].into_iter().chain(documents) {
         copy_folder(from, to, folder, &mut report).await?;
     }
     // what else lies beside: documents of later versions of this program too
     for object in from.objects("").await? {
         let top = object.name.split('/').next().unwrap_or_default();
-        let known = [path::INBOX, path::QUARANTINE, path::TABLES].into_iter().chain(documents).any(|f| f == top);
+        let known =
+            [path::INBOX, path::QUARANTINE, path::AUDIT, path::TABLES].into_iter().chain(documents).any(|f| f == top);
         if !known && ![DOCUMENT, CONTROL, ".writer.lock"].contains(&object.name.as_str()) {
             report.add(from.copy_to(to, &object.name, false).await?);
         }

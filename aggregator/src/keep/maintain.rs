@@ -73,7 +73,8 @@ pub async fn maintain(lake: &Lake, ask: MaintainAsk) -> Result<MaintainReport, K
         return Err(KeepError::Nothing(lake.shown().to_owned()));
     };
     let closed = Manifest::all(lake).await?;
-    let kept_from = minutes_from(&closed, ask.now_ms).max(cut.minutes_from);
+    let first_day = lake.newest::<Build>(path::BUILDS).await?.and_then(|(_, b)| b.days).map(|(first, _)| first);
+    let kept_from = minutes_from(&closed, first_day, ask.now_ms).max(cut.minutes_from);
     let mut found: BTreeMap<&'static str, TableReport> = BTreeMap::new();
     expire(lake, ask, kept_from, &mut found).await?;
     compact(lake, ask, &mut found).await?;

@@ -12,7 +12,7 @@ mod retention;
 
 pub use backup::{BackupReport, backup, restore};
 pub use maintain::{MaintainAsk, MaintainReport, TableReport, maintain};
-pub use retention::minutes_from;
+pub(crate) use retention::minutes_are_gone;
 
 /// Why a lake could not be kept.
 #[derive(Debug, thiserror::Error)]

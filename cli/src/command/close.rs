@@ -6,6 +6,7 @@ use gpuledger_aggregator::bill::Period;
 use gpuledger_aggregator::close::{self, CloseAsk, Closed, Manifest, Proposal, Step};
 use gpuledger_aggregator::lake::Lake;
 use gpuledger_aggregator::report::{Format, Reader, ReportError};
+use gpuledger_schema::unit::DAY_MS;
 
 use super::{print, reference, show};
 use crate::args::{Close, Periods, Verify};
@@ -16,11 +17,9 @@ use crate::place::{self, Place};
 mod kept;
 mod statement;
 
-pub(super) use kept::Kept;
+pub(super) use kept::{Kept, note_closed};
 pub(super) use statement::{explain, statement, uncharged};
 
-/// Milliseconds of a day.
-const DAY_MS: i64 = 86_400_000;
 /// Days after its end in which a period still collects, where the configuration does not say.
 const GRACE_DAYS: u32 = 3;
 
@@ -71,6 +70,9 @@ pub(super) async fn run(place: &Place, asked: &Close, format: Format) -> anyhow:
     let lake = place.lake()?;
     let of = period(place, &lake, &asked.period, asked.zone.as_deref())?;
     if asked.dry_run {
+        if let Some(before) = Manifest::find(&lake, &of.name).await? {
+            return closed(&of, &Closed::Before(Box::new(before)), format);
+        }
         let reader = place.reader(&lake).await?;
         let ask = ask(place, of.clone(), &Kept::to_read(place, &lake)?)?;
         let mut found = close::propose(&lake, &reader, &ask).await?;
@@ -83,6 +85,7 @@ pub(super) async fn run(place: &Place, asked: &Close, format: Format) -> anyhow:
     let mut kept = Kept::to_write(place, &lake)?;
     kept.closed(&Manifest::all(&lake).await?)?;
     if let Some(before) = Manifest::find(&lake, &of.name).await? {
+        kept.keep_head(&lake).await?;
         return closed(&of, &Closed::Before(Box::new(before)), format);
     }
     let since = clock::started();

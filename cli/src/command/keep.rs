@@ -6,7 +6,7 @@ use anyhow::Context;
 use gpuledger_aggregator::keep::{self, BackupReport, MaintainAsk, MaintainReport};
 use gpuledger_aggregator::lake::Lake;
 use gpuledger_aggregator::report::Format;
-use gpuledger_schema::unit::DAY_MS;
+use gpuledger_schema::unit::{DAY_MS, HOUR_MS};
 use gpuledger_schema::window::show_ms;
 
 use super::print;
@@ -14,8 +14,6 @@ use crate::args::{Backup, Maintain, Restore};
 use crate::clock;
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
-
-const HOUR_MS: i64 = 3_600_000;
 
 pub(super) async fn maintain(place: &Place, asked: &Maintain, format: Format) -> anyhow::Result<Outcome> {
     let lake = place.lake()?;
@@ -80,8 +78,7 @@ pub(super) async fn backup(place: &Place, asked: &Backup) -> anyhow::Result<Outc
     if same_place(&lake, &to) {
         return Err(usage("a backup lies elsewhere than the data"));
     }
-    let control = control_file(place, &lake)?;
-    let report = keep::backup(&lake, &to, control).await?;
+    let report = keep::backup(&lake, &to, || control_file(place, &lake)).await?;
     print(told("backed up to", &asked.to, &report).as_bytes())?;
     Ok(Outcome::Done)
 }

@@ -1,5 +1,6 @@
 //! Reference tables (`inventory`, `pools`, `rates` ...): import, list, and end rows.
 
+use gpuledger_aggregator::close::Manifest;
 use gpuledger_aggregator::lake::Lake;
 use gpuledger_aggregator::reference;
 use gpuledger_aggregator::report::Format;
@@ -7,6 +8,7 @@ use gpuledger_collector::input;
 use gpuledger_control::{Control, ImportOptions, ImportReport, Listing, ReferenceTable};
 use gpuledger_schema::window;
 
+use super::close::note_closed;
 use super::print;
 use crate::args::{Forced, Reference};
 use crate::clock;
@@ -107,6 +109,7 @@ async fn change(
     let lake: Lake = place.lake_to_write()?;
     let _lock = lake.lock()?;
     let mut control = place.control_to_write(&lake)?;
+    note_closed(&mut control, &Manifest::all(&lake).await?)?;
     let report = change(&mut control)?;
     if report.changed() {
         reference::publish(&lake, &control, table).await?;

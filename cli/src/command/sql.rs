@@ -16,7 +16,7 @@ pub(super) async fn run(place: &Place, asked: &Sql, format: Format) -> anyhow::R
     let lake = place.lake()?;
     let reader = place.reader(&lake).await?;
     // charges of all closed months are many: they are read where they are asked for
-    if asked.query.contains("closed_") {
+    if asked.query.to_lowercase().contains("closed_") {
         close::closed_tables(&lake, &reader).await?;
     }
     let answer = ask_sql(&reader, &asked.query).await.context("the query was refused or failed")?;

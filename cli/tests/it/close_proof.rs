@@ -240,3 +240,18 @@ fn a_close_keeps_the_head_of_the_audit_log() {
     std::fs::remove_dir_all(site.data().join("audit")).unwrap();
     assert!(site.ok(&["audit", "verify"]).contains(" 1 kept heads compared"));
 }
+
+/// The documents of closes are the truth: a control file that was away when a month was closed does not let it be changed.
+#[test]
+fn a_closed_month_is_settled_also_where_the_control_file_missed_its_close() {
+    let site = Site::billed("UTC", "USD");
+    site.price("10");
+    site.reference("owners", "kind,value,team\naccount,*,{value}\n");
+    site.jobs(&table_of(&[("a", "2025-03-10T00:00:00Z", "2025-03-10T10:00:00Z", 1)]));
+    let control = site.data().join("control.sqlite");
+    let before = std::fs::read(&control).unwrap();
+    site.ok(&[&["close", "2025-03"][..], &WAIVE].concat());
+    std::fs::write(&control, before).unwrap();
+    let file = site.file("later.csv", "price,from\n99,2025-03-05\n");
+    site.run(&["rates", "import", &file]).fails(1, &["2025-03", "--force"]);
+}

@@ -108,6 +108,9 @@ fn a_backup_under_a_writer_is_restored_and_proved() {
     assert!(other(&["verify", "2025-03"]).contains("is verified"));
     assert_eq!(other(&["statement", "2025-03"]), site.ok(&["statement", "2025-03"]));
     assert_eq!(other(&["rates", "list"]), site.ok(&["rates", "list"]));
+    // the heads of the log came along, and fit it
+    let heads = other(&["audit", "verify"]);
+    assert!(heads.contains("the log is whole") && !heads.contains(" 0 kept heads"), "{heads}");
     // a second backup writes what is new alone
     let again = site.ok(&["backup", there]);
     let number = |word: &str| -> usize {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use chrono_tz::Tz;
 use gpuledger_aggregator::bill;
 use gpuledger_aggregator::close::{self, CloseAsk, Closed, Manifest, Step, Waiver};
+use gpuledger_aggregator::keep::{MaintainAsk, maintain};
 use gpuledger_aggregator::report::{Currency, Reader};
 use gpuledger_collector::segment::Segment;
 use gpuledger_control::Control;
@@ -259,22 +260,27 @@ async fn worlds_c45_of_two_closes_at_once_one_counts_and_the_other_says_so() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn worlds_without_minutes_a_close_is_proved_from_its_cells() {
     let site = one(746).await;
+    // the month before has usage too: while it is open its minutes stay
+    closed(&site, 2, ask("2026-02", chrono_tz::UTC, 0)).await;
     let done = closed(&site, 2, ask("2026-03", chrono_tz::UTC, 1)).await;
-    let tables = site.folder.path().join("lake/tables");
-    assert!(done.files.iter().any(|f| f.table == "device_minute"), "{:?}", done.files);
-    for table in ["device_minute", "process_minute"] {
-        for day in std::fs::read_dir(tables.join(table)).expect("a folder").map(|d| d.expect("an entry").path()) {
-            if day.file_name().is_some_and(|n| n.to_string_lossy().starts_with("day=")) {
-                std::fs::remove_dir_all(day).expect("removed");
-            }
-        }
-    }
+    let path = |file: &close::DataFile| site.folder.path().join("lake").join(&file.path);
+    // minutes that go before their time are no matter of retention
+    let minute = done.files.iter().find(|f| f.table == "device_minute").expect("minutes");
+    let bytes = std::fs::read(path(minute)).expect("read");
+    std::fs::remove_file(path(minute)).expect("removed");
+    let found = close::verify(&site.lake, 2, "2026-03").await.expect("verified");
+    assert!(found.differs.iter().any(|d| d.contains(&minute.path)), "{found:#?}");
+    std::fs::write(path(minute), bytes).expect("written");
+
+    let long_after = MaintainAsk { now_ms: done.closed_ms + 1_000 * DAY_MS, keep_cuts_ms: 0, dry_run: false };
+    maintain(&site.lake, long_after).await.expect("upkeep");
+    assert!(!path(minute).exists());
     let found = close::verify(&site.lake, 2, "2026-03").await.expect("verified");
     assert_eq!(found.differs, Vec::<String>::new());
     assert!(found.holds.iter().any(|h| h.contains("derived again from cells")), "{found:#?}");
     // anything derived that is gone is no matter of retention
     let cell = done.files.iter().find(|f| f.table == "usage" || f.table == "run").expect("what was derived");
-    std::fs::remove_file(site.folder.path().join("lake").join(&cell.path)).expect("removed");
+    std::fs::remove_file(path(cell)).expect("removed");
     let found = close::verify(&site.lake, 2, "2026-03").await.expect("verified");
     assert!(found.differs.iter().any(|d| d.contains(&cell.path)), "{found:#?}");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gpuledger_aggregator::close::Manifest;
-use gpuledger_aggregator::keep::{MaintainAsk, backup, maintain, restore};
+use gpuledger_aggregator::keep::{KeepError, MaintainAsk, backup, maintain, restore};
 use gpuledger_aggregator::lake::{Build, Cut, Lake};
 use gpuledger_schema::path::{self, Numbered};
 use gpuledger_schema::unit::DAY_MS;
@@ -78,7 +78,7 @@ async fn upkeep_changes_no_row_of_the_ledger_also_when_minutes_go() {
     // a copy of it is the same ledger, and a place with data takes none
     let place = tempfile::tempdir().unwrap();
     let [copy, again] = ["copy", "again"].map(|n| Lake::open(place.path().join(n).to_str().unwrap(), true).unwrap());
-    backup(&site.lake, &copy, Some(b"control".to_vec())).await.unwrap();
+    backup(&site.lake, &copy, || Ok::<_, KeepError>(Some(b"control".to_vec()))).await.unwrap();
     let (_, control) = restore(&copy, &again).await.unwrap();
     assert_eq!(control.as_deref(), Some(b"control".as_slice()));
     let restored = Site { folder: tempfile::tempdir().unwrap(), lake: again.clone() };

@@ -7,6 +7,25 @@ use gpuledger_control::{Control, LineAnswer, Period, PeriodState, Verdict, Who};
 
 use crate::place::Place;
 
+/// Notes in the control file which periods are closed: their documents in the lake are the truth, and a close that died after its
+/// document, or went by another control file, left no note here.
+pub(in crate::command) fn note_closed(control: &mut Control, manifests: &[Manifest]) -> anyhow::Result<()> {
+    for m in manifests {
+        let who = Who { actor: m.closed_by.clone(), at_ms: m.closed_ms, reason: None, approver: None };
+        let period = Period {
+            period: m.period.clone(),
+            state: PeriodState::Closed,
+            zone: m.zone.clone(),
+            from_ms: m.from_ms,
+            to_ms: m.to_ms,
+            close_id: Some(m.close_id.clone()),
+            closed_ms: Some(m.closed_ms),
+        };
+        control.record_period(&period, &who)?;
+    }
+    Ok(())
+}
+
 /// The control file, or none where nothing was ever written into one.
 pub(in crate::command) struct Kept(Option<Control>);
 
@@ -82,20 +101,7 @@ impl Kept {
 
     /// Notes that periods are closed, as their documents say; what is noted already changes nothing.
     pub(in crate::command) fn closed(&mut self, manifests: &[Manifest]) -> anyhow::Result<()> {
-        for m in manifests {
-            let who = Who { actor: m.closed_by.clone(), at_ms: m.closed_ms, reason: None, approver: None };
-            let period = Period {
-                period: m.period.clone(),
-                state: PeriodState::Closed,
-                zone: m.zone.clone(),
-                from_ms: m.from_ms,
-                to_ms: m.to_ms,
-                close_id: Some(m.close_id.clone()),
-                closed_ms: Some(m.closed_ms),
-            };
-            self.control()?.record_period(&period, &who)?;
-        }
-        Ok(())
+        note_closed(self.control()?, manifests)
     }
 
     /// Keeps the head of the audit log in the lake.

@@ -49,7 +49,9 @@ async fn answer(place: &Place, asked: &LineAnswer, disputed: bool) -> anyhow::Re
     close::line_of(&billed.bill, &asked.line.to_string())?;
     let at_ms = clock::now_ms();
     let said = Answer { line_id: asked.line, disputed, reason, by: asked.by.clone(), at_ms };
-    Kept::to_write(place, &lake)?.answer(&of.name, &said)?;
+    let mut kept = Kept::to_write(place, &lake)?;
+    kept.answer(&of.name, &said)?;
+    kept.keep_head(&lake).await?;
     let word = if disputed { "disputed" } else { "accepted" };
     print(format!("{} line {}: {word} by {}\n", of.name, asked.line, asked.by).as_bytes())?;
     Ok(Outcome::Done)
