@@ -3,11 +3,11 @@
 use std::time::{Duration, SystemTime};
 
 use gpuledger_control::{Attachment, Message};
+use gpuledger_schema::hash::sha256_hex;
 use lettre::address::Envelope;
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::message::{Attachment as Part, Mailbox, MultiPart, SinglePart};
 use lettre::{Address, Message as Mime};
-use sha2::{Digest, Sha256};
 
 use crate::base64;
 use crate::config::MailConfig;
@@ -75,8 +75,12 @@ pub struct Mail {
 
 /// The identity of a message, which stays the same however often it is sent: what arrives twice can be dropped by it.
 pub fn message_id(key: &str, from: &Mailbox) -> String {
-    let hash = format!("{:x}", Sha256::digest(key.as_bytes()));
-    format!("<{}@{}>", &hash[..32], from.email.domain())
+    format!("<{}@{}>", identity(key), from.email.domain())
+}
+
+/// What a message is known by where it arrives: its key may hold what no header may.
+pub(crate) fn identity(key: &str) -> String {
+    sha256_hex(key.as_bytes())[..32].to_owned()
 }
 
 /// Writes the mail of a message. The same message gives the same bytes.
@@ -88,7 +92,7 @@ pub fn build(config: &MailConfig, message: &Message, attachments: &[Attachment])
     let from = mailbox(&config.from)?;
     let to = address(&message.address)?;
     let id = message_id(&message.key, &from);
-    let boundary = |of: &str| format!("{:x}", Sha256::digest(format!("{of} {id}").as_bytes()))[..40].to_owned();
+    let boundary = |of: &str| sha256_hex(format!("{of} {id}").as_bytes())[..40].to_owned();
     let mut builder = Mime::builder()
         .from(from.clone())
         .to(Mailbox::new(None, to.clone()))

@@ -12,6 +12,7 @@
 mod shape;
 
 use gpuledger_control::Message;
+use gpuledger_schema::hash::hex;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
@@ -46,8 +47,7 @@ pub(crate) fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
 /// The signature of the generic shape.
 pub fn signature(secret: &str, timestamp_s: i64, body: &[u8]) -> String {
     let mac = hmac_sha256(secret.as_bytes(), &[timestamp_s.to_string().as_bytes(), b".", body]);
-    let hex: String = mac.iter().map(|b| format!("{b:02x}")).collect();
-    format!("v1={hex}")
+    format!("v1={}", hex(&mac))
 }
 
 /// Tells a message to a webhook.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{hmac_sha256, signature};
 use crate::base64;
 use crate::config::{Shape, WebhookConfig};
+use crate::mail::identity;
 
 /// Longest header of Slack, in characters.
 const SLACK_HEADER_CHARS: usize = 150;
@@ -51,20 +52,13 @@ pub fn body(config: &WebhookConfig, mut url: url::Url, secret: Option<&str>, mes
     };
     let bytes = json.to_string().into_bytes();
     if shape == Shape::Generic {
-        headers.push(("x-gpuledger-delivery", delivery(message)));
+        headers.push(("x-gpuledger-delivery", identity(&message.key)));
         if let Some(secret) = secret {
             headers.push(("x-gpuledger-timestamp", now_s.to_string()));
             headers.push(("x-gpuledger-signature", signature(secret, now_s, &bytes)));
         }
     }
     Body { url, headers, bytes }
-}
-
-/// Identity of a message, the same when it is sent again; a key may hold what no header may.
-fn delivery(message: &Message) -> String {
-    use sha2::{Digest, Sha256};
-    let hash = format!("{:x}", Sha256::digest(message.key.as_bytes()));
-    hash[..32].to_owned()
 }
 
 fn generic(message: &Message, names: bool) -> Value {
@@ -74,7 +68,7 @@ fn generic(message: &Message, names: bool) -> Value {
         DateTime::from_timestamp_millis(message.created_ms).map(|t| t.to_rfc3339_opts(SecondsFormat::Millis, true));
     json!({
         "version": 1,
-        "id": delivery(message),
+        "id": identity(&message.key),
         "kind": message.kind,
         "subject": shown(&message.subject),
         "cause": message.cause,
