@@ -5,11 +5,15 @@ use std::str::FromStr;
 
 use gpuledger_schema::reclaim::{Case, CaseEvent, CaseState, WrongMove};
 use rusqlite::types::FromSqlError;
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use crate::change::Stop;
 use crate::control::Control;
 use crate::error::ControlError;
 
+/// What is being tried, for errors.
+const WRITE: &str = "write a case to";
+const READ: &str = "read cases from";
 /// The columns of an event, in the order in which they are read.
 const EVENT: &str = "at_ms, actor, kind, deadline_ms, rest_from_ms, until_ms, phase, reason, proof";
 
@@ -49,7 +53,7 @@ impl Control {
     /// # Errors
     /// Where another server leads, or the allocation has an open case.
     pub fn open_case(&mut self, fence: i64, case: &Case, event: &CaseEvent) -> Result<(), CaseError> {
-        self.write_case(|tx| {
+        self.change(WRITE, |tx| {
             led_by(tx, fence, event.at_ms)?;
             let open: Option<i64> = tx
                 .query_row(
@@ -60,7 +64,7 @@ impl Control {
                 )
                 .optional()?;
             if open.is_some() {
-                return Err(Refused::Case(CaseError::Open(case.allocation_id)));
+                return Err(Stop::Refused(CaseError::Open(case.allocation_id)));
             }
             tx.execute(
                 "INSERT INTO reclaim_case (case_id, allocation_id, class, opened_ms, policy, facts, seq, state) \
@@ -90,15 +94,15 @@ impl Control {
         seq: i64,
         event: &CaseEvent,
     ) -> Result<Case, CaseError> {
-        self.write_case(|tx| {
+        self.change(WRITE, |tx| {
             if let Some(fence) = fence {
                 led_by(tx, fence, event.at_ms)?;
             }
-            let case = read_case(tx, case_id)?.ok_or(Refused::Case(CaseError::Missing(case_id)))?;
+            let case = read_case(tx, case_id)?.ok_or(Stop::Refused(CaseError::Missing(case_id)))?;
             if case.seq != seq {
-                return Err(Refused::Case(CaseError::Moved { case_id, found: case.seq, expected: seq }));
+                return Err(Stop::Refused(CaseError::Moved { case_id, found: case.seq, expected: seq }));
             }
-            let next = case.after(event).map_err(|e| Refused::Case(e.into()))?;
+            let next = case.after(event).map_err(|e| Stop::Refused(e.into()))?;
             insert(tx, case_id, next.seq, next.state, event)?;
             tx.execute(
                 "UPDATE reclaim_case SET seq = ?2, state = ?3 WHERE case_id = ?1",
@@ -110,7 +114,7 @@ impl Control {
 
     /// A case by its id.
     pub fn case(&self, case_id: i64) -> Result<Option<Case>, CaseError> {
-        self.read_cases(|c| read_case(c, case_id))
+        self.look(READ, |c| read_case(c, case_id))
     }
 
     /// Cases that are not over, by id.
@@ -125,12 +129,12 @@ impl Control {
 
     /// The events of a case, oldest first.
     pub fn case_events(&self, case_id: i64) -> Result<Vec<CaseEvent>, CaseError> {
-        self.read_cases(|c| Ok(read_events(c, case_id)?))
+        self.look(READ, |c| Ok(read_events(c, case_id)?))
     }
 
     /// What was asked of schedulers after an instant: when, and for which case. A signal and the order after it are one.
     pub fn asked_since(&self, from_ms: i64) -> Result<Vec<(i64, Case)>, CaseError> {
-        self.read_cases(|c| {
+        self.look(READ, |c| {
             let mut find = c.prepare(
                 "SELECT case_id, min(at_ms) FROM case_event WHERE kind = 'intended' AND at_ms > ?1 \
                  GROUP BY case_id ORDER BY 2, 1",
@@ -146,7 +150,7 @@ impl Control {
     }
 
     fn cases_where(&self, condition: &str, value: i64) -> Result<Vec<Case>, CaseError> {
-        self.read_cases(|c| {
+        self.look(READ, |c| {
             let text =
                 format!("SELECT case_id FROM reclaim_case WHERE {condition} AND ?1 IS NOT NULL ORDER BY case_id");
             let ids: Vec<i64> = c.prepare(&text)?.query_map([value], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
@@ -157,46 +161,10 @@ impl Control {
             Ok(out)
         })
     }
-
-    fn write_case<T>(&mut self, write: impl FnOnce(&Connection) -> Result<T, Refused>) -> Result<T, CaseError> {
-        const DOING: &str = "write a case to";
-        let (connection, path) = self.connection_mut();
-        let sql = |e| CaseError::Control(ControlError::sql(path, DOING, e));
-        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        let done = write(&tx).map_err(|e| e.named(|e| ControlError::sql(path, DOING, e)))?;
-        tx.commit().map_err(sql)?;
-        Ok(done)
-    }
-
-    fn read_cases<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Refused>) -> Result<T, CaseError> {
-        let (connection, path) = self.looked_at();
-        read(connection).map_err(|e| e.named(|e| ControlError::sql(path, "read cases from", e)))
-    }
-}
-
-/// Why something inside a transaction was not done.
-enum Refused {
-    Sql(rusqlite::Error),
-    Case(CaseError),
-}
-
-impl From<rusqlite::Error> for Refused {
-    fn from(e: rusqlite::Error) -> Self {
-        Self::Sql(e)
-    }
-}
-
-impl Refused {
-    fn named(self, sql: impl FnOnce(rusqlite::Error) -> ControlError) -> CaseError {
-        match self {
-            Self::Sql(e) => CaseError::Control(sql(e)),
-            Self::Case(e) => e,
-        }
-    }
 }
 
 /// Whether whoever writes with this fence leads at that instant.
-fn led_by(c: &Connection, fence: i64, now_ms: i64) -> Result<(), Refused> {
+fn led_by(c: &Connection, fence: i64, now_ms: i64) -> Result<(), Stop<CaseError>> {
     let found: Option<(i64, i64)> = c
         .query_row("SELECT fence, until_ms FROM reclaim_lease WHERE name = 'reclaim'", [], |r| {
             Ok((r.get(0)?, r.get(1)?))
@@ -204,11 +172,11 @@ fn led_by(c: &Connection, fence: i64, now_ms: i64) -> Result<(), Refused> {
         .optional()?;
     match found {
         Some((held, until_ms)) if held == fence && now_ms < until_ms => Ok(()),
-        _ => Err(Refused::Case(CaseError::NotLeader)),
+        _ => Err(Stop::Refused(CaseError::NotLeader)),
     }
 }
 
-fn insert(c: &Connection, case_id: i64, seq: i64, state: CaseState, e: &CaseEvent) -> Result<(), Refused> {
+fn insert(c: &Connection, case_id: i64, seq: i64, state: CaseState, e: &CaseEvent) -> Result<(), Stop<CaseError>> {
     c.execute(
         "INSERT INTO case_event (case_id, seq, at_ms, actor, kind, state, deadline_ms, rest_from_ms, until_ms, phase, \
          reason, proof) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
@@ -231,7 +199,7 @@ fn insert(c: &Connection, case_id: i64, seq: i64, state: CaseState, e: &CaseEven
 }
 
 /// A case is what its events come to.
-fn read_case(c: &Connection, case_id: i64) -> Result<Option<Case>, Refused> {
+fn read_case(c: &Connection, case_id: i64) -> Result<Option<Case>, Stop<CaseError>> {
     let head = c
         .query_row("SELECT allocation_id, class, policy, facts FROM reclaim_case WHERE case_id = ?1", [case_id], |r| {
             Ok((r.get::<_, i64>(0)?, word(r, 1)?, r.get::<_, String>(2)?, r.get::<_, String>(3)?))
@@ -242,7 +210,7 @@ fn read_case(c: &Connection, case_id: i64) -> Result<Option<Case>, Refused> {
     let Some((first, rest)) = events.split_first() else { return Ok(None) };
     let mut case = Case::opened(allocation_id, class, &policy, facts, first);
     for event in rest {
-        case = case.after(event).map_err(|e| Refused::Case(e.into()))?;
+        case = case.after(event).map_err(|e| Stop::Refused(e.into()))?;
     }
     Ok(Some(case))
 }
@@ -267,7 +235,7 @@ fn read_events(c: &Connection, case_id: i64) -> rusqlite::Result<Vec<CaseEvent>>
 }
 
 /// A word of a closed list.
-fn word<T: FromStr>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> {
+pub(crate) fn word<T: FromStr>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> {
     let text: String = row.get(at)?;
     text.parse().map_err(|_| {
         let wrong = Box::new(FromSqlError::Other(format!("`{text}` is not a word of its list").into()));

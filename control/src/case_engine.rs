@@ -1,10 +1,14 @@
 //! What the engine of reclaiming keeps beside cases: who leads, what is switched, policies and plans as they were, and what people
 //! have been told.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::control::Control;
 use crate::error::ControlError;
+
+/// What is being tried, for errors.
+const WRITE: &str = "write the state of reclaiming to";
+const READ: &str = "read the state of reclaiming from";
 
 /// What can be switched, a closed list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +54,7 @@ pub struct Switched {
 impl Control {
     /// Leads, or goes on leading, until `ttl_ms` from now: the fence to write with. None while another does.
     pub fn lead(&mut self, holder: &str, now_ms: i64, ttl_ms: i64) -> Result<Option<i64>, ControlError> {
-        self.write_engine(|c| {
+        self.change(WRITE, |c| {
             let found: Option<(String, i64, i64)> = c
                 .query_row("SELECT holder, fence, until_ms FROM reclaim_lease WHERE name = 'reclaim'", [], |r| {
                     Ok((r.get(0)?, r.get(1)?, r.get(2)?))
@@ -75,7 +79,7 @@ impl Control {
 
     /// Sets a switch.
     pub fn switch(&mut self, which: Switch, to: &Switched) -> Result<(), ControlError> {
-        self.write_engine(|c| {
+        self.change(WRITE, |c| {
             c.execute(
                 "INSERT INTO reclaim_switch (at_ms, actor, name, is_on, reason) VALUES (?1, ?2, ?3, ?4, ?5)",
                 params![to.at_ms, to.actor, which.as_str(), to.is_on, to.reason],
@@ -86,19 +90,19 @@ impl Control {
 
     /// How a switch was last set; absent: it never was.
     pub fn switched(&self, which: Switch) -> Result<Option<Switched>, ControlError> {
-        self.read_engine(|c| {
-            c.query_row(
-                "SELECT is_on, at_ms, actor, reason FROM reclaim_switch WHERE name = ?1 ORDER BY switch_id DESC LIMIT 1",
-                [which.as_str()],
-                |r| Ok(Switched { is_on: r.get(0)?, at_ms: r.get(1)?, actor: r.get(2)?, reason: r.get(3)? }),
-            )
-            .optional()
+        let select =
+            "SELECT is_on, at_ms, actor, reason FROM reclaim_switch WHERE name = ?1 ORDER BY switch_id DESC LIMIT 1";
+        self.look(READ, |c| {
+            let read = c.query_row(select, [which.as_str()], |r| {
+                Ok(Switched { is_on: r.get(0)?, at_ms: r.get(1)?, actor: r.get(2)?, reason: r.get(3)? })
+            });
+            Ok(read.optional()?)
         })
     }
 
     /// Keeps a policy as it was read. The same text is kept once.
     pub fn keep_policy(&mut self, hash: &str, at_ms: i64, actor: &str, text: &str) -> Result<(), ControlError> {
-        self.write_engine(|c| {
+        self.change(WRITE, |c| {
             c.execute(
                 "INSERT INTO reclaim_policy (hash, at_ms, actor, text) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
                 params![hash, at_ms, actor, text],
@@ -109,14 +113,12 @@ impl Control {
 
     /// The text of a policy by its hash.
     pub fn policy_text(&self, hash: &str) -> Result<Option<String>, ControlError> {
-        self.read_engine(|c| {
-            c.query_row("SELECT text FROM reclaim_policy WHERE hash = ?1", [hash], |r| r.get(0)).optional()
-        })
+        self.look(READ, |c| Ok(text(c, "SELECT text FROM reclaim_policy WHERE hash = ?1", hash)?))
     }
 
     /// Keeps a plan as it was made.
     pub fn keep_plan(&mut self, hash: &str, made_ms: i64, body: &str) -> Result<(), ControlError> {
-        self.write_engine(|c| {
+        self.change(WRITE, |c| {
             c.execute(
                 "INSERT INTO reclaim_plan (hash, made_ms, body) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
                 params![hash, made_ms, body],
@@ -127,14 +129,12 @@ impl Control {
 
     /// A plan by its hash, as JSON.
     pub fn plan_body(&self, hash: &str) -> Result<Option<String>, ControlError> {
-        self.read_engine(|c| {
-            c.query_row("SELECT body FROM reclaim_plan WHERE hash = ?1", [hash], |r| r.get(0)).optional()
-        })
+        self.look(READ, |c| Ok(text(c, "SELECT body FROM reclaim_plan WHERE hash = ?1", hash)?))
     }
 
     /// Whether people are to be told: not where they were told the same less than `pause_ms` ago. Takes note that they are.
     pub fn is_news(&mut self, name: &str, text: &str, now_ms: i64, pause_ms: i64) -> Result<bool, ControlError> {
-        self.write_engine(|c| {
+        self.change(WRITE, |c| {
             let told: Option<(String, i64)> = c
                 .query_row("SELECT text, told_ms FROM reclaim_alert WHERE name = ?1", [name], |r| {
                     Ok((r.get(0)?, r.get(1)?))
@@ -152,17 +152,16 @@ impl Control {
         })
     }
 
-    fn write_engine<T>(&mut self, write: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, ControlError> {
-        let (connection, path) = self.connection_mut();
-        let sql = |e| ControlError::sql(path, "write the state of reclaiming to", e);
-        let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        let done = write(&tx).map_err(sql)?;
-        tx.commit().map_err(sql)?;
-        Ok(done)
+    /// Forgets that people were told of something: nobody took it.
+    pub fn not_told(&mut self, name: &str) -> Result<(), ControlError> {
+        self.change(WRITE, |c| {
+            c.execute("DELETE FROM reclaim_alert WHERE name = ?1", [name])?;
+            Ok(())
+        })
     }
+}
 
-    fn read_engine<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, ControlError> {
-        let (connection, path) = self.looked_at();
-        read(connection).map_err(|e| ControlError::sql(path, "read the state of reclaiming from", e))
-    }
+/// The one text of a row that is named by its hash.
+fn text(connection: &Connection, select: &str, hash: &str) -> rusqlite::Result<Option<String>> {
+    connection.query_row(select, [hash], |r| r.get(0)).optional()
 }

@@ -129,15 +129,6 @@ impl Control {
         &self.connection
     }
 
-    pub(crate) fn connection_mut(&mut self) -> (&mut Connection, &Path) {
-        (&mut self.connection, &self.path)
-    }
-
-    /// The connection and the file, for reading.
-    pub(crate) fn looked_at(&self) -> (&Connection, &Path) {
-        (&self.connection, &self.path)
-    }
-
     pub(crate) fn error(&self, doing: &'static str, source: rusqlite::Error) -> ControlError {
         ControlError::sql(&self.path, doing, source)
     }

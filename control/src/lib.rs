@@ -1,12 +1,12 @@
 //! Reference tables: dated rows that a person maintains, kept with their history in one SQLite file.
 //!
-//! A table changes only by importing a CSV file. An import is all or nothing: the file is read, compared with what
-//! is there, and either everything it says is done or nothing is and every problem is listed. Rows are never
-//! rewritten; the one edit of an existing row is to end it (see [`Control::import`]). Only what is forced takes a row away that
-//! other rows then stand for; it stays in the audit log, and in the versions of the lake that were made with it.
+//! A table changes by importing a CSV file, or by ending the open rows of a selector. An import is all or nothing: the file is
+//! read, compared with what is there, and either everything it says is done or nothing is and every problem is listed. Rows are
+//! never rewritten; the one edit of an existing row is to end it (see [`Control::import`]). Only what is forced takes a row away
+//! that other rows then stand for; it stays in the audit log, and in the versions of the lake that were made with it.
 //!
-//! Beside the tables: the state of billing months, what their closes are waived, what leads answered to drafts, and the audit
-//! log of every change.
+//! Beside the tables: the state of billing months, what their closes are waived, what leads answered to drafts, the outbox of
+//! messages with its alerts and silences, the cases of reclaiming, and the audit log of what changes money.
 //! The CSV columns of each table are described in `table/` and shown in `examples/reference/`.
 //!
 //! This crate knows no lake, no DataFusion and no HTTP, and reads no clock.
@@ -18,6 +18,7 @@ mod audit;
 mod case;
 mod case_engine;
 mod cell;
+mod change;
 mod control;
 mod csv_file;
 mod decimal;

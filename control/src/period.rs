@@ -6,9 +6,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
+use gpuledger_schema::window::{month_name, month_number};
+use rusqlite::{Connection, Row, Transaction, params};
 
 use crate::audit::{Action, Happened, Log, Who};
+use crate::change::Stop;
 use crate::control::Control;
 use crate::error::ControlError;
 
@@ -110,10 +112,10 @@ impl Control {
         self.write(who, |transaction, log| {
             let before = select_periods(transaction, "")?.into_iter().find(|p| p.period == period.period);
             if before.as_ref() == Some(period) {
-                return Ok(Ok(()));
+                return Ok(());
             }
             if before.as_ref().is_some_and(|b| b.state == PeriodState::Closed) {
-                return Ok(Err(ControlError::PeriodClosed { period: period.period.clone(), doing: "changed" }));
+                return Err(ControlError::PeriodClosed { period: period.period.clone(), doing: "changed" }.into());
             }
             transaction.execute(
                 "INSERT INTO period (period, state, zone, from_ms, to_ms, close_id, closed_ms) \
@@ -139,27 +141,17 @@ impl Control {
                 before: before.map(|b| period_json(transaction, &b)).transpose()?,
                 after: Some(period_json(transaction, period)?),
             })?;
-            Ok(Ok(()))
+            Ok(())
         })
     }
 
-    /// Runs a change and its entry in the audit log as one transaction: both or, where the change says no, neither.
+    /// Makes a change with its entries in the audit log: both or, where the change says no, neither.
     pub(crate) fn write(
         &mut self,
         who: &Who,
-        change: impl FnOnce(&Transaction<'_>, &mut Log<'_>) -> rusqlite::Result<Result<(), ControlError>>,
+        change: impl FnOnce(&Transaction<'_>, &mut Log<'_>) -> Result<(), Stop<ControlError>>,
     ) -> Result<(), ControlError> {
-        let (connection, path) = self.connection_mut();
-        let sql = |source| ControlError::sql(path, DOING, source);
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        let done = {
-            let mut log = Log::open(&transaction, who).map_err(sql)?;
-            change(&transaction, &mut log).map_err(sql)?
-        };
-        if done.is_ok() {
-            transaction.commit().map_err(sql)?;
-        }
-        done
+        self.change(DOING, |transaction| change(transaction, &mut Log::open(transaction, who)?))
     }
 }
 
@@ -170,17 +162,11 @@ pub(crate) fn closed_periods(connection: &Connection) -> rusqlite::Result<Vec<Pe
 
 /// The name of the first month after `period` that is not closed.
 pub(crate) fn next_open(period: &str, closed: &[Period]) -> String {
-    let mut next = following(period);
-    while closed.iter().any(|p| p.period == next) {
-        next = following(&next);
+    let mut next = month_number(period).unwrap_or(0) + 1;
+    while closed.iter().any(|p| p.period == month_name(next)) {
+        next += 1;
     }
-    next
-}
-
-fn following(month: &str) -> String {
-    let number = |text: Option<&str>| text.and_then(|t| t.parse::<i64>().ok()).unwrap_or(0);
-    let (year, of_year) = (number(month.get(..4)), number(month.get(5..)));
-    if of_year == 12 { format!("{:04}-01", year + 1) } else { format!("{year:04}-{:02}", of_year + 1) }
+    month_name(next)
 }
 
 /// The period's name, if it is closed.

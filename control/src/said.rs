@@ -1,9 +1,12 @@
 //! What is said of a billing month before it closes: what its close is waived, and the answers to lines of its draft. Both are
 //! added only; the newest counts.
 
+use std::str::FromStr;
+
 use rusqlite::{Connection, Row, params};
 
 use crate::audit::{Action, Happened, Who};
+use crate::case::word;
 use crate::control::Control;
 use crate::error::ControlError;
 use crate::period::{closed, refused};
@@ -44,6 +47,20 @@ impl Verdict {
     }
 }
 
+/// Not an answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no answer: accepted or disputed")]
+pub struct UnknownVerdict(String);
+
+impl FromStr for Verdict {
+    type Err = UnknownVerdict;
+
+    fn from_str(word: &str) -> Result<Self, UnknownVerdict> {
+        let known = [Self::Accepted, Self::Disputed];
+        known.into_iter().find(|v| v.as_str() == word).ok_or_else(|| UnknownVerdict(word.to_owned()))
+    }
+}
+
 /// An answer to a line of a draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineAnswer {
@@ -75,9 +92,6 @@ impl Control {
     /// # Errors
     /// As [`Control::waive`], and [`ControlError::Not`] where the item is not waived.
     pub fn withdraw_waiver(&mut self, waiver: &Waiver) -> Result<(), ControlError> {
-        if !self.waivers(&waiver.period)?.iter().any(|w| w.item == waiver.item) {
-            return Err(refused("waiver", format!("{} is not waived in {}", waiver.item, waiver.period)));
-        }
         self.write_waiver(waiver, false)
     }
 
@@ -86,25 +100,7 @@ impl Control {
     /// # Errors
     /// SQLite fails.
     pub fn waivers(&self, period: &str) -> Result<Vec<Waiver>, ControlError> {
-        let read = || -> rusqlite::Result<Vec<Waiver>> {
-            let mut statement = self.connection().prepare(
-                "SELECT period, item, reason, approver, actor, at_ms FROM waiver w WHERE period = ?1 AND waived = 1 \
-                 AND waiver_id = (SELECT max(waiver_id) FROM waiver WHERE period = w.period AND item = w.item) \
-                 ORDER BY item",
-            )?;
-            let read = |row: &Row<'_>| {
-                Ok(Waiver {
-                    period: row.get(0)?,
-                    item: row.get(1)?,
-                    reason: row.get(2)?,
-                    approver: row.get(3)?,
-                    actor: row.get(4)?,
-                    at_ms: row.get(5)?,
-                })
-            };
-            statement.query_map([period], read)?.collect()
-        };
-        read().map_err(|e| self.error("read waivers from", e))
+        waivers(self.connection(), period).map_err(|e| self.error("read waivers from", e))
     }
 
     /// Keeps what a lead says of a line of a draft. Earlier answers stay in the history.
@@ -117,10 +113,11 @@ impl Control {
             return Err(refused("line_answer", "a line is disputed for a reason".to_owned()));
         }
         let who = Who { actor: answer.by.clone(), at_ms: answer.at_ms, reason: answer.reason.clone(), approver: None };
-        let before = self.answers(&answer.period)?.into_iter().find(|a| a.line_id == answer.line_id);
         self.write(&who, |transaction, log| {
+            let history = answer_history(transaction, &answer.period)?;
+            let before = history.into_iter().rev().find(|a| a.line_id == answer.line_id);
             if let Some(closed) = closed(transaction, &answer.period)? {
-                return Ok(Err(ControlError::PeriodClosed { period: closed, doing: "answered" }));
+                return Err(ControlError::PeriodClosed { period: closed, doing: "answered" }.into());
             }
             transaction.execute(
                 "INSERT INTO line_answer (period, line_id, answer, reason, by, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -135,7 +132,7 @@ impl Control {
                 before: before.as_ref().map(|b| answer_json(transaction, b)).transpose()?,
                 after: Some(answer_json(transaction, answer)?),
             })?;
-            Ok(Ok(()))
+            Ok(())
         })
     }
 
@@ -158,24 +155,7 @@ impl Control {
     /// # Errors
     /// SQLite fails.
     pub fn answer_history(&self, period: &str) -> Result<Vec<LineAnswer>, ControlError> {
-        let read = || -> rusqlite::Result<Vec<LineAnswer>> {
-            let mut statement = self.connection().prepare(
-                "SELECT period, line_id, answer, reason, by, at_ms FROM line_answer WHERE period = ?1 ORDER BY answer_id",
-            )?;
-            let read = |row: &Row<'_>| {
-                let verdict: String = row.get(2)?;
-                Ok(LineAnswer {
-                    period: row.get(0)?,
-                    line_id: row.get(1)?,
-                    verdict: if verdict == "disputed" { Verdict::Disputed } else { Verdict::Accepted },
-                    reason: row.get(3)?,
-                    by: row.get(4)?,
-                    at_ms: row.get(5)?,
-                })
-            };
-            statement.query_map([period], read)?.collect()
-        };
-        read().map_err(|e| self.error("read answers from", e))
+        answer_history(self.connection(), period).map_err(|e| self.error("read answers from", e))
     }
 
     fn write_waiver(&mut self, waiver: &Waiver, waived: bool) -> Result<(), ControlError> {
@@ -188,10 +168,14 @@ impl Control {
             reason: Some(waiver.reason.clone()),
             approver: Some(waiver.approver.clone()),
         };
-        let before = self.waivers(&waiver.period)?.into_iter().find(|w| w.item == waiver.item);
         self.write(&who, |transaction, log| {
+            let before = waivers(transaction, &waiver.period)?.into_iter().find(|w| w.item == waiver.item);
+            if !waived && before.is_none() {
+                let reason = format!("{} is not waived in {}", waiver.item, waiver.period);
+                return Err(refused("waiver", reason).into());
+            }
             if let Some(closed) = closed(transaction, &waiver.period)? {
-                return Ok(Err(ControlError::PeriodClosed { period: closed, doing: "waived anything" }));
+                return Err(ControlError::PeriodClosed { period: closed, doing: "waived anything" }.into());
             }
             transaction.execute(
                 "INSERT INTO waiver (period, item, waived, reason, approver, actor, at_ms) \
@@ -208,9 +192,44 @@ impl Control {
                 before: before.as_ref().map(|b| waiver_json(transaction, b, true)).transpose()?,
                 after: Some(waiver_json(transaction, waiver, waived)?),
             })?;
-            Ok(Ok(()))
+            Ok(())
         })
     }
+}
+
+fn waivers(connection: &Connection, period: &str) -> rusqlite::Result<Vec<Waiver>> {
+    let mut statement = connection.prepare(
+        "SELECT period, item, reason, approver, actor, at_ms FROM waiver w WHERE period = ?1 AND waived = 1 \
+         AND waiver_id = (SELECT max(waiver_id) FROM waiver WHERE period = w.period AND item = w.item) ORDER BY item",
+    )?;
+    let read = |row: &Row<'_>| {
+        Ok(Waiver {
+            period: row.get(0)?,
+            item: row.get(1)?,
+            reason: row.get(2)?,
+            approver: row.get(3)?,
+            actor: row.get(4)?,
+            at_ms: row.get(5)?,
+        })
+    };
+    statement.query_map([period], read)?.collect()
+}
+
+fn answer_history(connection: &Connection, period: &str) -> rusqlite::Result<Vec<LineAnswer>> {
+    let mut statement = connection.prepare(
+        "SELECT period, line_id, answer, reason, by, at_ms FROM line_answer WHERE period = ?1 ORDER BY answer_id",
+    )?;
+    let read = |row: &Row<'_>| {
+        Ok(LineAnswer {
+            period: row.get(0)?,
+            line_id: row.get(1)?,
+            verdict: word(row, 2)?,
+            reason: row.get(3)?,
+            by: row.get(4)?,
+            at_ms: row.get(5)?,
+        })
+    };
+    statement.query_map([period], read)?.collect()
 }
 
 /// Rows as JSON objects, for the audit log.

@@ -130,6 +130,7 @@ impl<W: World, A: Actuator, N: Notifier, S: Store> Engine<W, A, N, S> {
         }
         if !plan.body.steps.is_empty() {
             let body = serde_json::to_string(&plan.body).unwrap_or_default();
+            self.store.keep_policy(&self.book.hash, now_ms, &self.book.text)?;
             self.store.keep_plan(&plan.hash, plan.body.made_ms, &body)?;
         }
         self.trip(&plan).await?;
@@ -207,7 +208,7 @@ impl<W: World, A: Actuator, N: Notifier, S: Store> Engine<W, A, N, S> {
         Ok(())
     }
 
-    /// Tells on-call, once.
+    /// Tells on-call, once. What was not taken is told again in the next round.
     async fn tell(&mut self, alert: Alert) -> Result<(), RoundError> {
         let about = alert.allocation_id.map_or_else(String::new, |id| id.to_string());
         let name = match alert.kind {
@@ -219,6 +220,7 @@ impl<W: World, A: Actuator, N: Notifier, S: Store> Engine<W, A, N, S> {
             && let Err(e) = self.notifier.alert(&alert).await
         {
             tracing::error!(error = %e, alert = alert.text, "an alert was not taken");
+            self.store.not_told(&name)?;
         }
         Ok(())
     }

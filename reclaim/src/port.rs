@@ -158,6 +158,12 @@ pub trait Store: Send {
     /// Where the store failed.
     fn trip(&mut self, now_ms: i64, why: &str) -> Result<(), StoreError>;
 
+    /// Keeps a policy book as it was read. The same text is kept once.
+    ///
+    /// # Errors
+    /// Where the store failed.
+    fn keep_policy(&mut self, hash: &str, at_ms: i64, text: &str) -> Result<(), StoreError>;
+
     /// Keeps a plan.
     ///
     /// # Errors
@@ -169,6 +175,12 @@ pub trait Store: Send {
     /// # Errors
     /// Where the store failed.
     fn is_news(&mut self, name: &str, text: &str, now_ms: i64) -> Result<bool, StoreError>;
+
+    /// Forgets that they are told: nobody took it.
+    ///
+    /// # Errors
+    /// Where the store failed.
+    fn not_told(&mut self, name: &str) -> Result<(), StoreError>;
 }
 
 /// The time.

@@ -1,9 +1,9 @@
 //! The proof of a case: who, what was seen, who was told what and when, who approved, what was asked and answered, and when the
 //! GPUs were seen free. One JSON document that can be handed out.
 
+use gpuledger_schema::hash::sha256_hex;
 use gpuledger_schema::reclaim::{Allocation, Case, CaseEvent};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use crate::policy::Book;
 use crate::text::utc;
@@ -36,8 +36,8 @@ pub fn export(case: &Case, events: &[CaseEvent], book: &Book) -> Result<(String,
         story: events.iter().map(told).collect(),
     };
     let text = serde_json::to_string_pretty(&proof)?;
-    let hash = Sha256::digest(text.as_bytes());
-    Ok((text, hash.iter().map(|b| format!("{b:02x}")).collect()))
+    let hash = sha256_hex(text.as_bytes());
+    Ok((text, hash))
 }
 
 /// An event in words.

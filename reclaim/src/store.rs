@@ -81,12 +81,20 @@ impl<K: KillFile> Store for ControlStore<K> {
         self.control.switch(Switch::Breaker, &to).map_err(failed)
     }
 
+    fn keep_policy(&mut self, hash: &str, at_ms: i64, text: &str) -> Result<(), StoreError> {
+        self.control.keep_policy(hash, at_ms, "engine", text).map_err(failed)
+    }
+
     fn keep_plan(&mut self, hash: &str, made_ms: i64, body: &str) -> Result<(), StoreError> {
         self.control.keep_plan(hash, made_ms, body).map_err(failed)
     }
 
     fn is_news(&mut self, name: &str, text: &str, now_ms: i64) -> Result<bool, StoreError> {
         self.control.is_news(name, text, now_ms, NEWS_MS).map_err(failed)
+    }
+
+    fn not_told(&mut self, name: &str) -> Result<(), StoreError> {
+        self.control.not_told(name).map_err(failed)
     }
 }
 

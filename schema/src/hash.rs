@@ -2,9 +2,14 @@
 
 use sha2::{Digest, Sha256};
 
+/// Bytes as lower-case hexadecimal digits, two a byte.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
 /// The SHA-256 of `bytes`, as 64 lower-case hexadecimal digits.
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
+    hex(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

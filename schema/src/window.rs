@@ -96,15 +96,34 @@ pub fn day_start_ms(date: NaiveDate, tz: Tz) -> i64 {
 
 /// A calendar month `YYYY-MM` of a zone.
 pub fn month(text: &str, tz: Tz) -> Result<Window, WindowError> {
+    let number = month_number(text)?;
+    let first = |n: i64| {
+        let year = i32::try_from(n.div_euclid(12)).ok()?;
+        NaiveDate::from_ymd_opt(year, n.rem_euclid(12) as u32 + 1, 1)
+    };
     let bad = || WindowError::Month(text.to_owned());
-    let (y, m) = text.split_once('-').ok_or_else(bad)?;
-    if y.len() != 4 || m.len() != 2 {
-        return Err(bad());
-    }
-    let (year, number): (i32, u32) = (y.parse().map_err(|_| bad())?, m.parse().map_err(|_| bad())?);
-    let first = NaiveDate::from_ymd_opt(year, number, 1).ok_or_else(bad)?;
-    let next = first.checked_add_months(chrono::Months::new(1)).ok_or_else(bad)?;
+    let (first, next) = first(number).zip(first(number + 1)).ok_or_else(bad)?;
     Ok(Window { from_ms: day_start_ms(first, tz), to_ms: day_start_ms(next, tz) })
+}
+
+/// Number of a calendar month `YYYY-MM`, one more for each month. A month is written in one way only: its name is a key.
+pub fn month_number(text: &str) -> Result<i64, WindowError> {
+    let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse::<i64>().ok()).flatten();
+    let parts = text.split_once('-').filter(|(y, m)| y.len() == 4 && m.len() == 2);
+    let number = parts.and_then(|(y, m)| digits(y).zip(digits(m)));
+    let (year, month) =
+        number.filter(|(_, m)| (1..=12).contains(m)).ok_or_else(|| WindowError::Month(text.to_owned()))?;
+    Ok(year * 12 + month - 1)
+}
+
+/// The calendar month of a number.
+pub fn month_name(number: i64) -> String {
+    format!("{:04}-{:02}", number.div_euclid(12), number.rem_euclid(12) + 1)
+}
+
+/// The calendar month, `YYYY-MM`, in which an instant lies.
+pub fn month_of(ms: i64, tz: Tz) -> String {
+    tz.timestamp_millis_opt(ms).single().map_or_else(|| ms.to_string(), |t| t.format("%Y-%m").to_string())
 }
 
 /// An instant as a user types it: a date (midnight in `tz`) or RFC 3339 with an offset; a naive time is refused.
@@ -237,7 +256,7 @@ mod tests {
     #[test]
     fn months_and_instants_a_user_mistypes_are_refused() {
         let tz = zone("UTC").unwrap();
-        for bad in ["2026", "2026-13", "26-01", "2026-1", "march"] {
+        for bad in ["2026", "2026-13", "2026-00", "26-01", "2026-1", "march", "2026-+3", "+026-03", "-202-03"] {
             assert!(month(bad, tz).is_err(), "{bad}");
         }
         assert!(instant("2026-04-01 00:00:00", tz).is_err());

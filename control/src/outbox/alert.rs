@@ -1,7 +1,7 @@
 //! Alerts that stand: the set of what is wrong now, by kind and subject. An alert manager is told of each again and again
 //! while it stands, and of its end until it took that; both survive a restart.
 
-use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, Row, Transaction, params};
 
 use crate::control::Control;
 use crate::error::ControlError;
@@ -68,12 +68,7 @@ impl Control {
     /// Takes over everything that is wrong now among these kinds: what is new starts, what is not in it ends. A kind that
     /// could not be looked at must not be named: what is not seen has not ended.
     pub fn set_alerts(&mut self, kinds: &[&str], now: &[NewAlert], now_ms: i64) -> Result<AlertChanges, ControlError> {
-        let path = self.path.clone();
-        let sql = |source| ControlError::sql(&path, "write alerts into", source);
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        let changes = set_within(&transaction, kinds, now, now_ms).map_err(sql)?;
-        transaction.commit().map_err(sql)?;
-        Ok(changes)
+        self.change("write alerts into", |transaction| Ok(set_within(transaction, kinds, now, now_ms)?))
     }
 
     /// What an alert manager is to be told: everything that stands, and every end that it has not taken yet.
@@ -90,17 +85,14 @@ impl Control {
 
     /// Records that an alert manager took these.
     pub fn alerts_told(&mut self, alerts: &[Alert], now_ms: i64) -> Result<(), ControlError> {
-        let path = self.path.clone();
-        let sql = |source| ControlError::sql(&path, "record alerts in", source);
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        for alert in alerts {
-            let end = alert.ended_ms.map(|_| now_ms);
-            transaction
-                .prepare_cached("UPDATE alert SET told_ms = ?2, told_end_ms = ?3 WHERE alert_id = ?1")
-                .and_then(|mut s| s.execute(params![alert.alert_id, now_ms, end]))
-                .map_err(sql)?;
-        }
-        transaction.commit().map_err(sql)
+        self.change("record alerts in", |transaction| {
+            let update = "UPDATE alert SET told_ms = ?2, told_end_ms = ?3 WHERE alert_id = ?1";
+            for alert in alerts {
+                let end = alert.ended_ms.map(|_| now_ms);
+                transaction.prepare_cached(update)?.execute(params![alert.alert_id, now_ms, end])?;
+            }
+            Ok(())
+        })
     }
 
     fn alerts(&self, select: &str) -> Result<Vec<Alert>, ControlError> {

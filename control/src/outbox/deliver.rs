@@ -1,8 +1,8 @@
 //! Delivering: a sender takes leases on messages that are due, says when it starts to send one, and records the end.
 
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::silence::{self, Silence};
+use super::silence::{self, Silence, Standing};
 use super::{Attachment, Message, event};
 use crate::control::Control;
 use crate::error::ControlError;
@@ -71,12 +71,7 @@ impl Control {
     /// Takes leases on messages that are due, urgent ones first, then the oldest. A message that a silence covers is put
     /// aside; one whose lease ran out while it was being sent is a doubt and taken again.
     pub fn claim(&mut self, claim: &Claim) -> Result<Vec<Message>, ControlError> {
-        let path = self.path.clone();
-        let sql = |source| ControlError::sql(&path, "claim messages in", source);
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        let claimed = claim_within(&transaction, claim).map_err(sql)?;
-        transaction.commit().map_err(sql)?;
-        Ok(claimed)
+        self.change("claim messages in", |transaction| Ok(claim_within(transaction, claim)?))
     }
 
     /// Says that a claimed message is being sent from now on, at the latest until an instant. False where the lease is
@@ -96,26 +91,19 @@ impl Control {
     /// Records how a try ended. False where the lease is lost and the outcome no longer counts; that a message was
     /// delivered always counts, unless it ended before.
     pub fn record(&mut self, lease: &Lease, outcome: &Outcome, now_ms: i64) -> Result<bool, ControlError> {
-        let path = self.path.clone();
-        let sql = |source| ControlError::sql(&path, "record a delivery in", source);
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        let counts = record_within(&transaction, lease, outcome, now_ms).map_err(sql)?;
-        transaction.commit().map_err(sql)?;
-        Ok(counts)
+        self.change("record a delivery in", |transaction| Ok(record_within(transaction, lease, outcome, now_ms)?))
     }
 
     /// Records that a delivered message came back. False where there is none of that key that was delivered.
     pub fn bounce(&mut self, key: &str, reason: &str, now_ms: i64) -> Result<bool, ControlError> {
-        let path = self.path.clone();
-        let sql = |source| ControlError::sql(&path, "record a bounce in", source);
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        let select = "SELECT message_id FROM outbox_message WHERE key = ?1 AND state = 'delivered'";
-        let found: Option<i64> = transaction.query_row(select, [key], |r| r.get(0)).optional().map_err(sql)?;
-        if let Some(message_id) = found {
-            end(&transaction, message_id, "bounced", Some(reason), now_ms).map_err(sql)?;
-        }
-        transaction.commit().map_err(sql)?;
-        Ok(found.is_some())
+        self.change("record a bounce in", |transaction| {
+            let select = "SELECT message_id FROM outbox_message WHERE key = ?1 AND state = 'delivered'";
+            let found: Option<i64> = transaction.query_row(select, [key], |r| r.get(0)).optional()?;
+            if let Some(message_id) = found {
+                end(transaction, message_id, "bounced", Some(reason), now_ms)?;
+            }
+            Ok(found.is_some())
+        })
     }
 
     /// The files of a message, in order.
@@ -134,32 +122,52 @@ impl Control {
     }
 }
 
+/// Batches until one has anything for the sender: messages that were all put aside do not end its round.
 fn claim_within(transaction: &Transaction<'_>, claim: &Claim) -> rusqlite::Result<Vec<Message>> {
     let silences = silence::standing(transaction, claim.now_ms)?;
-    let due = due(transaction, claim)?;
-    let mut claimed = Vec::new();
-    for mut message in due {
-        if message.state == super::MessageState::Sending {
-            let answer = "the sender was lost while it was sending";
-            event(transaction, message.message_id, claim.now_ms, "doubt", Some(answer))?;
-            transaction
-                .prepare_cached("UPDATE outbox_message SET doubts = doubts + 1 WHERE message_id = ?1")?
-                .execute([message.message_id])?;
-            message.doubts += 1;
+    loop {
+        let due = due(transaction, claim)?;
+        let nothing_is_due = due.is_empty();
+        let mut claimed = Vec::new();
+        for message in due {
+            claimed.extend(claim_one(transaction, claim, &silences, message)?);
         }
-        if let Some(silence) = silences.iter().find(|s| s.covers(&message)) {
-            end(transaction, message.message_id, "silenced", Some(&in_words(silence)), claim.now_ms)?;
-            continue;
+        if nothing_is_due || !claimed.is_empty() {
+            return Ok(claimed);
         }
-        transaction
-            .prepare_cached(
-                "UPDATE outbox_message SET state = 'claimed', lease_owner = ?2, lease_until_ms = ?3 WHERE message_id = ?1",
-            )?
-            .execute(params![message.message_id, claim.owner, claim.now_ms + claim.lease_ms])?;
-        message.state = super::MessageState::Claimed;
-        claimed.push(message);
     }
-    Ok(claimed)
+}
+
+/// The message, leased; `None` where a silence put it aside.
+fn claim_one(
+    transaction: &Transaction<'_>,
+    claim: &Claim,
+    silences: &[Standing],
+    mut message: Message,
+) -> rusqlite::Result<Option<Message>> {
+    if message.state == super::MessageState::Sending {
+        let answer = "the sender was lost while it was sending";
+        event(transaction, message.message_id, claim.now_ms, "doubt", Some(answer))?;
+        add_doubt(transaction, message.message_id)?;
+        message.doubts += 1;
+    }
+    if let Some(standing) = silences.iter().find(|s| s.covers(&message)) {
+        let why = in_words(&standing.silence);
+        end(transaction, message.message_id, "silenced", Some(&why), claim.now_ms)?;
+        return Ok(None);
+    }
+    transaction
+        .prepare_cached(
+            "UPDATE outbox_message SET state = 'claimed', lease_owner = ?2, lease_until_ms = ?3 WHERE message_id = ?1",
+        )?
+        .execute(params![message.message_id, claim.owner, claim.now_ms + claim.lease_ms])?;
+    message.state = super::MessageState::Claimed;
+    Ok(Some(message))
+}
+
+fn add_doubt(transaction: &Transaction<'_>, message_id: i64) -> rusqlite::Result<()> {
+    let update = "UPDATE outbox_message SET doubts = doubts + 1 WHERE message_id = ?1";
+    transaction.prepare_cached(update)?.execute([message_id]).map(drop)
 }
 
 /// Messages that may be tried: due and nobody's, or somebody's whose lease ran out.
@@ -202,9 +210,7 @@ fn record_within(
         Outcome::Failed { answer } => end(transaction, lease.message_id, "failed", Some(answer), now_ms)?,
         Outcome::Retry { answer, due_ms } => again(transaction, &message, "tried", answer, *due_ms, now_ms)?,
         Outcome::Doubt { answer, due_ms } => {
-            transaction
-                .prepare_cached("UPDATE outbox_message SET doubts = doubts + 1 WHERE message_id = ?1")?
-                .execute([lease.message_id])?;
+            add_doubt(transaction, lease.message_id)?;
             again(transaction, &message, "doubt", answer, *due_ms, now_ms)?;
         }
         Outcome::Deferred { due_ms } => {

@@ -1,7 +1,7 @@
 //! Posting: messages go into the outbox within a transaction of whoever causes them.
 
-use rusqlite::{Transaction, TransactionBehavior, params};
-use sha2::{Digest, Sha256};
+use gpuledger_schema::hash::sha256_hex;
+use rusqlite::{Transaction, params};
 
 use super::{NewMessage, event};
 use crate::control::Control;
@@ -24,12 +24,7 @@ pub struct Posted {
 impl Control {
     /// Posts messages, all or none, where nothing else is to be written with them.
     pub fn post(&mut self, messages: &[NewMessage], now_ms: i64) -> Result<Posted, ControlError> {
-        let path = self.path.clone();
-        let sql = |source| ControlError::sql(&path, "post messages into", source);
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        let posted = post_within(&transaction, messages, now_ms).map_err(sql)?;
-        transaction.commit().map_err(sql)?;
-        Ok(posted)
+        self.change("post messages into", |transaction| Ok(post_within(transaction, messages, now_ms)?))
     }
 }
 
@@ -86,7 +81,7 @@ fn post_one(transaction: &Transaction<'_>, message: &NewMessage, now_ms: i64) ->
     let message_id = transaction.last_insert_rowid();
     event(transaction, message_id, now_ms, if cooled { "cooled" } else { "posted" }, None)?;
     for (position, attachment) in (0_i64..).zip(&message.attachments) {
-        let sha256 = format!("{:x}", Sha256::digest(&attachment.bytes));
+        let sha256 = sha256_hex(&attachment.bytes);
         transaction
             .prepare_cached("INSERT INTO outbox_blob (sha256, bytes) VALUES (?1, ?2) ON CONFLICT (sha256) DO NOTHING")?
             .execute(params![sha256, attachment.bytes])?;

@@ -1,5 +1,6 @@
 //! Silences: who wants to hear nothing of what, until when, and why. A silenced message is put aside, not lost.
 
+use regex::Regex;
 use rusqlite::{Connection, Row, params};
 
 use super::Message;
@@ -66,16 +67,29 @@ impl Silence {
             ended_by: row.get("ended_by")?,
         })
     }
+}
+
+/// A silence that stands, ready to be compared with messages.
+pub(super) struct Standing {
+    /// The silence.
+    pub(super) silence: Silence,
+    kind: Option<Regex>,
+    subject: Option<Regex>,
+    person: Option<Regex>,
+}
+
+impl Standing {
+    fn of(silence: Silence) -> Result<Self, regex::Error> {
+        let read = |of: &Option<String>| of.as_deref().map(|p| Regex::new(&pattern::to_regex(p))).transpose();
+        let (kind, subject, person) = (read(&silence.kind)?, read(&silence.subject)?, read(&silence.person)?);
+        Ok(Self { silence, kind, subject, person })
+    }
 
     /// Whether it is about the message.
     pub(super) fn covers(&self, message: &Message) -> bool {
-        let of = |pattern: &Option<String>, text: &str| pattern.as_deref().is_none_or(|p| matches(p, text));
+        let of = |pattern: &Option<Regex>, text: &str| pattern.as_ref().is_none_or(|p| p.is_match(text));
         of(&self.kind, &message.kind) && of(&self.subject, &message.subject) && of(&self.person, &message.person)
     }
-}
-
-fn matches(pattern: &str, text: &str) -> bool {
-    regex::Regex::new(&pattern::to_regex(pattern)).is_ok_and(|r| r.is_match(text))
 }
 
 impl Control {
@@ -116,8 +130,10 @@ impl Control {
     }
 }
 
-/// Silences that stand at an instant, oldest first.
-pub(super) fn standing(connection: &Connection, now_ms: i64) -> rusqlite::Result<Vec<Silence>> {
+/// Silences that stand at an instant, oldest first. A pattern that is too long to be compared covers nothing.
+pub(super) fn standing(connection: &Connection, now_ms: i64) -> rusqlite::Result<Vec<Standing>> {
     let select = "SELECT * FROM silence WHERE from_ms <= ?1 AND until_ms > ?1 AND ended_ms IS NULL ORDER BY silence_id";
-    connection.prepare_cached(select)?.query_map([now_ms], Silence::read)?.collect()
+    let silences: Vec<Silence> =
+        connection.prepare_cached(select)?.query_map([now_ms], Silence::read)?.collect::<rusqlite::Result<_>>()?;
+    Ok(silences.into_iter().filter_map(|s| Standing::of(s).ok()).collect())
 }

@@ -10,11 +10,11 @@ mod open;
 
 use std::collections::BTreeMap;
 
+use gpuledger_schema::hash::sha256_hex;
 use gpuledger_schema::reclaim::{
     ActKind, AlertKind, Allocation, Case, Class, Identity, Mode, NotDone, Snapshot, StopKind,
 };
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::policy::Book;
 
@@ -224,9 +224,7 @@ impl Plan {
 /// SHA-256 of a value as JSON, in hex. Fields stand in the order of their types, so that equal values have equal hashes.
 pub fn hash_of<T: Serialize>(value: &T) -> String {
     // types of this crate have no maps with keys that JSON cannot hold, which is all that could fail
-    let json = serde_json::to_vec(value).unwrap_or_default();
-    let digest = Sha256::digest(&json);
-    digest.iter().map(|b| format!("{b:02x}")).collect()
+    sha256_hex(&serde_json::to_vec(value).unwrap_or_default())
 }
 
 /// Why something is left alone.

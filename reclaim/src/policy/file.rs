@@ -1,9 +1,9 @@
 //! The TOML of a policy book, and how it becomes one.
 
 use chrono::DateTime;
+use gpuledger_schema::hash::sha256_hex;
 use gpuledger_schema::state::TaskType;
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
 use self::part::Part;
 use super::{Book, Breaker, Caps, Exemption, Fresh, Policy, Scope, Settings, Windows};
@@ -202,7 +202,8 @@ pub(super) fn read(text: &str) -> Result<Book, PolicyError> {
     let exempt = |p: &ExemptionPart| exemption(&p.scope, &p.reason, Some(&p.until));
     let protect = |p: &ProtectedPart| exemption(&p.scope, &p.reason, p.until.as_deref());
     Ok(Book {
-        hash: hex(Sha256::digest(text.as_bytes()).as_slice()),
+        hash: sha256_hex(text.as_bytes()),
+        text: text.to_owned(),
         notify: file.switch.notify,
         act: file.switch.act,
         caps: caps(&file.caps)?,
@@ -212,11 +213,6 @@ pub(super) fn read(text: &str) -> Result<Book, PolicyError> {
         exemptions: file.exemption.iter().map(exempt).collect::<Result<_, _>>()?,
         protected: file.protected.iter().map(protect).collect::<Result<_, _>>()?,
     })
-}
-
-/// Bytes in hex.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 fn instant(text: &str) -> Result<i64, String> {

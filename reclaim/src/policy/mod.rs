@@ -204,6 +204,8 @@ pub struct Fresh {
 pub struct Book {
     /// SHA-256 of its text, in hex.
     pub hash: String,
+    /// The text that it was read from.
+    pub text: String,
     /// What it says of the switches; a thrown kill switch beats it.
     pub notify: bool,
     /// Whether it acts.

@@ -190,6 +190,9 @@ impl Story {
                 lock(&self.fleet).faults.push(((*command).to_owned(), fault));
             }
             ["mail", "refuses", ..] => self.mail.0.lock().expect("the post").refuse.push(rest(2)),
+            ["alerts", "refused", n] => {
+                self.mail.0.lock().expect("the post").refuse_alerts = n.parse().expect("a number");
+            }
             ["set", job, key, value] => self.set(job, key, value),
             _ => self.typed_more(&words, line).await,
         }

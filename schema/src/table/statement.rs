@@ -29,6 +29,7 @@ table! {
 }
 
 table! {
+    #[derive(Default)]
     /// A line of a statement. Lines of a period add up to its total in minor units; team lines go to teams, the rest is the
     /// platform's, and together they are what the fleet cost.
     StatementLineRow: "statement_line", grain "period x team x cost centre x pool x tier x model x task type x rate x kind", key ["close_id", "line_id"], by_day false {

@@ -139,6 +139,8 @@ pub(crate) struct Post {
     pub(crate) alerts: Vec<Alert>,
     /// The next letters are refused with these words.
     pub(crate) refuse: Vec<String>,
+    /// So many alerts are not taken.
+    pub(crate) refuse_alerts: usize,
 }
 
 /// The mail of a server.
@@ -157,7 +159,12 @@ impl Notifier for SimMail {
     }
 
     async fn alert(&mut self, alert: &Alert) -> Result<(), Unreachable> {
-        self.0.lock().expect("the post").alerts.push(alert.clone());
+        let mut post = self.0.lock().expect("the post");
+        if post.refuse_alerts > 0 {
+            post.refuse_alerts -= 1;
+            return Err(Unreachable { what: "on-call".to_owned(), why: "503".to_owned() });
+        }
+        post.alerts.push(alert.clone());
         Ok(())
     }
 }
@@ -242,6 +249,10 @@ impl Store for Memory {
         Ok(())
     }
 
+    fn keep_policy(&mut self, _: &str, _: i64, _: &str) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     fn keep_plan(&mut self, _: &str, _: i64, _: &str) -> Result<(), StoreError> {
         Ok(())
     }
@@ -253,5 +264,10 @@ impl Store for Memory {
             kept.news.insert(name.to_owned(), (text.to_owned(), now_ms));
         }
         Ok(!known)
+    }
+
+    fn not_told(&mut self, name: &str) -> Result<(), StoreError> {
+        self.0.lock().expect("the store").news.remove(name);
+        Ok(())
     }
 }
