@@ -185,13 +185,17 @@ impl Engine {
 
     /// Runs a statement and registers what it gives under its declared output. Gives the number of rows.
     pub async fn step(&self, name: &str, params: &Params) -> Result<usize, EngineError> {
+        Ok(self.step_rows(name, params).await?.iter().map(RecordBatch::num_rows).sum())
+    }
+
+    /// The same, giving the rows.
+    pub async fn step_rows(&self, name: &str, params: &Params) -> Result<Vec<RecordBatch>, EngineError> {
         let statement = statement::find(name).ok_or_else(|| EngineError::Unknown(name.to_owned()))?;
         let output = statement.header()?.output;
         let (schema, rows) = self.run(name, params).await?;
-        let count = rows.iter().map(RecordBatch::num_rows).sum();
         let schema = rows.first().map_or(schema, RecordBatch::schema);
-        self.register_rows(&output, schema, rows)?;
-        Ok(count)
+        self.register_rows(&output, schema, rows.clone())?;
+        Ok(rows)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use datafusion::arrow::array::{Array, AsArray};
+use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::Int64Type;
 use futures::{StreamExt, stream};
 use gpuledger_schema::path::{self, Numbered};
@@ -16,16 +16,14 @@ use gpuledger_schema::unit::DAY_MS;
 
 use crate::engine::{Engine, EngineError, Params, bigint, int};
 use crate::lake::{Build, Cut, Lake, LakeError};
-use crate::statement;
+use crate::{rows, statement};
 
 mod again;
 mod name;
-mod shape;
 mod span;
 
 pub use again::{Again, Spans, again};
 pub use name::name_ids;
-use shape::shaped;
 
 /// Rows of minutes a span may have before it is cut; a day above it is a span of its own.
 const SPAN_ROWS: i64 = 2_000_000;
@@ -34,7 +32,7 @@ const SPANS_AT_ONCE: usize = 2;
 /// Cells of holding a span may have when only accounting speaks.
 const SPAN_DAYS_MAX: i32 = 62;
 /// How far a failure of a device is looked back for when days are rebuilt.
-const FAILURE_DAYS: i32 = 32;
+pub(crate) const FAILURE_DAYS: i32 = 32;
 /// A tick up to this far outside a span can still change it (bridging, clipping).
 const NEAR_MS: i64 = 900_000;
 
@@ -80,6 +78,11 @@ pub struct BuildReport {
     pub rows: usize,
     /// Whether everything was up to date.
     pub up_to_date: bool,
+}
+
+/// What a statement gave, in the types of the table that it is published as.
+fn shaped(spec: &Table, batches: &[RecordBatch]) -> Result<Vec<RecordBatch>, LedgerError> {
+    rows::shaped(spec, batches).map_err(|_| LedgerError::Shape { table: spec.name })
 }
 
 /// Rules whose change asks for a fresh ledger.
@@ -366,7 +369,7 @@ async fn publish(
     }
     for (spec, step) in [(RUN, "ledger/60_run"), (UNIT, "ledger/61_unit"), (REQUEST, "ledger/62_request")] {
         let (_, rows) = engine.run(step, &Params::new()).await?;
-        tables.insert(spec.name.to_owned(), lake.replace_all(&spec, shaped(&spec, rows)?).await?);
+        tables.insert(spec.name.to_owned(), lake.replace_all(&spec, shaped(&spec, &rows)?).await?);
     }
     let build = Build { cut: cut.0, tables, rules: rules(), days };
     let number = Numbered(last.map_or(0, |(n, _)| n.0) + 1);

@@ -15,4 +15,5 @@ pub mod lake;
 pub mod ledger;
 pub mod reference;
 pub mod report;
+mod rows;
 pub mod statement;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use gpuledger_schema::hash::hex;
 use sha2::{Digest, Sha256};
 
 /// A statement.
@@ -116,5 +117,5 @@ pub fn rules_hash(folders: &[&str]) -> String {
         hash.update(s.text.as_bytes());
         hash.update([0]);
     }
-    hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
+    hex(&hash.finalize())
 }

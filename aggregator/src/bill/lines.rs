@@ -1,47 +1,12 @@
 //! Statement lines between rows of SQL and rows of Rust, in the order in which a bill has them.
 
-use datafusion::arrow::array::{Array, AsArray, RecordBatch};
-use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Decimal128Type, Int64Type};
+use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::bill::LineKind;
 use gpuledger_schema::table::{StatementLineRow, batch};
 
 use crate::engine::Engine;
 use crate::report::ReportError;
-
-/// Columns of one batch, by name, with what is absent kept apart.
-struct Columns<'a>(&'a RecordBatch);
-
-impl Columns<'_> {
-    fn as_type(&self, name: &str, kind: &DataType) -> Result<datafusion::arrow::array::ArrayRef, ReportError> {
-        let shape = || ReportError::Shape(name.to_owned());
-        cast(self.0.column_by_name(name).ok_or_else(shape)?, kind).map_err(|_| shape())
-    }
-
-    fn text(&self, name: &str) -> Result<Vec<Option<String>>, ReportError> {
-        let found = self.as_type(name, &DataType::Utf8)?;
-        let found = found.as_string_opt::<i32>().ok_or_else(|| ReportError::Shape(name.to_owned()))?;
-        Ok(found.iter().map(|v| v.map(str::to_owned)).collect())
-    }
-
-    fn int(&self, name: &str) -> Result<Vec<Option<i64>>, ReportError> {
-        let found = self.as_type(name, &DataType::Int64)?;
-        let found = found.as_primitive_opt::<Int64Type>().ok_or_else(|| ReportError::Shape(name.to_owned()))?;
-        Ok(found.iter().collect())
-    }
-
-    fn exact(&self, name: &str) -> Result<Vec<Option<i128>>, ReportError> {
-        let found = self.as_type(name, &DataType::Decimal128(38, 0))?;
-        let found = found.as_primitive_opt::<Decimal128Type>().ok_or_else(|| ReportError::Shape(name.to_owned()))?;
-        Ok(found.iter().collect())
-    }
-
-    fn flag(&self, name: &str) -> Result<Vec<bool>, ReportError> {
-        let found = self.as_type(name, &DataType::Boolean)?;
-        let found = found.as_boolean_opt().ok_or_else(|| ReportError::Shape(name.to_owned()))?;
-        Ok((0..found.len()).map(|i| found.is_valid(i) && found.value(i)).collect())
-    }
-}
+use crate::rows::Columns;
 
 /// Reads lines, and puts them in the order of a bill. A line without a price has no currency of its own: it gets `currency`.
 pub(super) fn read(rows: &[RecordBatch], currency: &str) -> Result<Vec<StatementLineRow>, ReportError> {
@@ -49,12 +14,17 @@ pub(super) fn read(rows: &[RecordBatch], currency: &str) -> Result<Vec<Statement
     for batch in rows {
         out.extend(read_batch(batch, currency)?);
     }
-    out.sort_by_cached_key(|l: &StatementLineRow| {
+    in_order(&mut out);
+    Ok(out)
+}
+
+/// Lines in the order in which a bill shows them.
+pub(crate) fn in_order(lines: &mut [StatementLineRow]) {
+    lines.sort_by_cached_key(|l| {
         let kind = l.kind.parse::<LineKind>().ok();
-        let words = [&l.pool, &l.model, &l.task_type].map(Clone::clone);
+        let words = [&l.pool, &l.model, &l.task_type, &l.corrects].map(Clone::clone);
         (l.platform, l.team.clone(), l.cost_center.clone(), kind, words, l.line_id)
     });
-    Ok(out)
 }
 
 /// A row's columns are as many as the struct has: one long list, in its order.
@@ -79,7 +49,7 @@ fn read_batch(batch: &RecordBatch, currency: &str) -> Result<Vec<StatementLineRo
         "effective_ms",
         "energy_mj",
     ];
-    let ints = measures.iter().map(|n| c.int(n)).collect::<Result<Vec<_>, _>>()?;
+    let ints = measures.iter().map(|n| c.long(n)).collect::<Result<Vec<_>, _>>()?;
     let (exact, platform) = (c.exact("exact")?, c.flag("platform")?);
     let required = |of: &[Option<String>], i: usize, name: &str| {
         of[i].clone().ok_or_else(|| ReportError::Shape(format!("{name} is absent")))

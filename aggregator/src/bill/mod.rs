@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use chrono_tz::Tz;
 use datafusion::arrow::array::{Int64Array, StringArray};
-use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::arrow::record_batch::RecordBatch;
 use gpuledger_schema::bill::Conservation;
@@ -18,10 +17,12 @@ use gpuledger_schema::window::Window;
 
 use crate::engine::{Engine, Params, text};
 use crate::report::{Currency, Depth, Reader, ReportError, price, texts, whole};
+use crate::rows::shaped;
 
 mod lines;
 mod rounding;
 
+pub(crate) use lines::in_order;
 pub use rounding::round;
 
 /// A billing month in a zone.
@@ -72,15 +73,14 @@ pub struct LostCard {
 pub async fn exact(reader: &Reader, period: &Period, close_id: &str) -> Result<ExactBill, ReportError> {
     price(reader, period.window, period.zone, Depth::Charges).await?;
     let (engine, none) = (reader.engine(), Params::new());
-    engine.step("charge/81_line_of", &none).await?;
-    name_lines(engine).await?;
+    name_lines(engine, &engine.step_rows("charge/81_line_of", &none).await?)?;
     engine.step("charge/82_line", &none).await?;
     engine.step("charge/83_item", &none).await?;
     let named = Params::from([("close_id", text(close_id)), ("period", text(&period.name))]);
     let (_, rows) = engine.run("charge/85_statement_line", &named).await?;
     let lines = lines::read(&rows, period.currency.code())?;
     let (_, rows) = engine.run("charge/84_charge_row", &named).await?;
-    let charges = rows.iter().map(as_charge).collect::<Result<_, _>>()?;
+    let charges = shaped(&ChargeRow::TABLE, &rows)?;
     let (_, classes) = engine.run("charge/86_class", &none).await?;
     Ok(ExactBill { lines, charges, conservation: conservation(&classes)? })
 }
@@ -135,10 +135,9 @@ pub async fn violations(reader: &Reader, bill: &ExactBill) -> Result<Vec<String>
 }
 
 /// Registers the ids of lines: hashes of their keys.
-async fn name_lines(engine: &Engine) -> Result<(), ReportError> {
-    let (_, rows) = engine.run("charge/81_line_of", &Params::new()).await?;
+fn name_lines(engine: &Engine, line_of: &[RecordBatch]) -> Result<(), ReportError> {
     let mut ids = BTreeMap::new();
-    for batch in &rows {
+    for batch in line_of {
         for key in texts(batch, "line_key")? {
             let id = id63("line", &[&key]);
             if ids.insert(id, key.clone()).is_some_and(|other| other != key) {
@@ -155,21 +154,6 @@ async fn name_lines(engine: &Engine) -> Result<(), ReportError> {
     let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(keys), Arc::new(numbers)])
         .map_err(|e| ReportError::Shape(e.to_string()))?;
     Ok(engine.register_rows("line_id", schema, vec![batch])?)
-}
-
-/// Rows of a statement with the columns and types of `charge`.
-fn as_charge(rows: &RecordBatch) -> Result<RecordBatch, ReportError> {
-    let schema = ChargeRow::TABLE.schema();
-    let shape = |name: &str| ReportError::Shape(name.to_owned());
-    let columns = schema
-        .fields()
-        .iter()
-        .map(|f| {
-            let found = rows.column_by_name(f.name()).ok_or_else(|| shape(f.name()))?;
-            cast(found, f.data_type()).map_err(|_| shape(f.name()))
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    RecordBatch::try_new(schema, columns).map_err(|e| ReportError::Shape(e.to_string()))
 }
 
 fn conservation(rows: &[RecordBatch]) -> Result<Conservation, ReportError> {

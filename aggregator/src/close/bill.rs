@@ -9,12 +9,12 @@ use super::draft::{corrected_by, draft};
 use super::manifest::{Manifest, Waived};
 use super::period::usage_to;
 use super::read::{closed_charges, closed_lines, register};
-use super::rows::{Columns, in_order};
 use super::show::hours;
 use crate::bill::Period;
 use crate::engine::{Engine, Params, bigint};
 use crate::lake::Lake;
 use crate::report::{Currency, Reader};
+use crate::rows::Columns;
 
 /// A bill with the charges behind its lines.
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ pub(super) async fn of_closed(lake: &Lake, partitions: usize, manifest: Manifest
     let engine = Engine::new(partitions);
     register(&engine, lake, &[manifest.earlier()]).await?;
     let mut lines = closed_lines(&engine).await?;
-    in_order(&mut lines);
+    crate::bill::in_order(&mut lines);
     let charges = closed_charges(&engine, &manifest.close_id).await?;
     let currency = super::read::period_of(&manifest)?.currency;
     let bill = Bill {

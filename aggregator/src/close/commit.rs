@@ -19,6 +19,7 @@ use crate::bill::Period;
 use crate::engine::{Engine, Params};
 use crate::lake::Lake;
 use crate::report::Reader;
+use crate::rows::Columns;
 
 /// What is asked of a close. The clock and randomness come from outside.
 #[derive(Debug, Clone)]
@@ -156,7 +157,7 @@ async fn write(
         };
         let version = lake.append_rows(&spec, rows).await?;
         let new = lake.files_at(&spec, version).await?.into_iter().filter(|f| !before.contains(f));
-        files.extend(new.map(|file| Used { table: spec.name.to_owned(), file, observed: false }));
+        files.extend(new.map(|file| Used { table: spec.name.to_owned(), file }));
         versions.insert(spec.name.to_owned(), version);
         progress(step);
     }
@@ -224,7 +225,7 @@ pub async fn sweep(lake: &Lake) -> Result<Vec<String>, CloseError> {
     let (_, rows) = engine.run("close/12_stray", &Params::new()).await?;
     let mut stray = Vec::new();
     for b in &rows {
-        stray.extend(super::rows::Columns(b).word("close_id")?);
+        stray.extend(Columns(b).word("close_id")?);
     }
     for close_id in &stray {
         for (spec, _) in WRITTEN {

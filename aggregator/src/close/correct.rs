@@ -14,13 +14,13 @@ use gpuledger_schema::table::{ChargeRow, Row, StatementLineRow};
 
 use super::manifest::{Earlier, Manifest};
 use super::read::{closed_lines, period_of, register, register_charges, register_lines};
-use super::rows::{Columns, shaped};
 use super::show::hours;
 use super::{CloseError, draft, m2};
 use crate::bill::Period;
 use crate::engine::{Engine, Params, bigint, text};
 use crate::lake::Lake;
 use crate::report::{Reader, ReportError};
+use crate::rows::{Columns, shaped};
 
 /// What a closed period is corrected by.
 #[derive(Debug, Clone)]
@@ -61,16 +61,8 @@ pub(super) async fn corrections(
     let mut out = Corrections::default();
     let (mut fresh, mut new) = (Vec::new(), Vec::new());
     for manifest in closed {
-        let of = period_of(manifest)?;
-        if of.currency != into.currency {
-            let (was, now) = (of.currency.code().to_owned(), into.currency.code().to_owned());
-            return Err(CloseError::Currency { period: of.name, was, now });
-        }
-        let now = draft::anew(&work, &of, close_id).await?;
-        register_lines(engine, "fresh_line", &now.lines)?;
-        register_charges(engine, "fresh_charge", &now.charges)?;
-        fresh.extend(now.lines);
-        let correction = correction(engine, &of, into, close_id).await?;
+        let (correction, now) = of_one(&work, manifest, into, close_id).await?;
+        fresh.extend(now);
         if !correction.lines.is_empty() {
             new.extend(correction.lines.iter().cloned());
             out.each.push(correction);
@@ -81,6 +73,24 @@ pub(super) async fn corrections(
     register_lines(engine, "closed_line", &all)?;
     out.violations = m2::violations(engine, &into.currency).await?;
     Ok(out)
+}
+
+/// The correction of one closed period, and its lines as they are known now; `closed_line` is there.
+async fn of_one(
+    work: &Reader,
+    manifest: &Manifest,
+    into: &Period,
+    close_id: &str,
+) -> Result<(Correction, Vec<StatementLineRow>), CloseError> {
+    let of = period_of(manifest)?;
+    if of.currency != into.currency {
+        let (was, now) = (of.currency.code().to_owned(), into.currency.code().to_owned());
+        return Err(CloseError::Currency { period: of.name, was, now });
+    }
+    let now = draft::anew(work, &of, close_id).await?;
+    register_lines(work.engine(), "fresh_line", &now.lines)?;
+    register_charges(work.engine(), "fresh_charge", &now.charges)?;
+    Ok((correction(work.engine(), &of, into, close_id).await?, now.lines))
 }
 
 /// One period against what was billed for it; `fresh_line`, `fresh_charge` and `closed_line` are there.
@@ -94,8 +104,9 @@ async fn correction(engine: &Engine, of: &Period, into: &Period, close_id: &str)
     let mut causes = BTreeMap::new();
     if changed > 0 {
         engine.step("close/23_charge_change", &none).await?;
-        engine.step("close/24_cause", &none).await?;
-        causes = words(engine, "cause", "line_key", "cause").await?;
+        for b in &engine.run("close/24_cause", &none).await?.1 {
+            causes.extend(Columns(b).word("line_key")?.into_iter().zip(Columns(b).word("cause")?));
+        }
     }
     let mut ids = Vec::new();
     for batch in &rows {
@@ -108,17 +119,6 @@ async fn correction(engine: &Engine, of: &Period, into: &Period, close_id: &str)
         register_ids(engine, &ids)?;
         let params = Params::from([("close_id", text(close_id)), ("period", text(&into.name))]);
         out.charges = shaped(&ChargeRow::TABLE, &engine.run("close/25_correction_charge", &params).await?.1)?;
-    }
-    Ok(out)
-}
-
-/// Two columns of text of a step table.
-async fn words(engine: &Engine, table: &str, key: &str, word: &str) -> Result<BTreeMap<String, String>, CloseError> {
-    let fail = |e| ReportError::Group { table: table.to_owned(), source: Box::new(e) };
-    let rows = engine.context().table(table).await.map_err(fail)?.collect().await.map_err(fail)?;
-    let mut out = BTreeMap::new();
-    for b in &rows {
-        out.extend(Columns(b).word(key)?.into_iter().zip(Columns(b).word(word)?));
     }
     Ok(out)
 }
@@ -226,36 +226,15 @@ pub async fn preview(
     into: &Period,
     only: Option<&str>,
 ) -> Result<Vec<Correction>, CloseError> {
-    let mut closed = Manifest::all(lake).await?;
-    if let Some(only) = only {
-        if !closed.iter().any(|m| m.period == only) {
-            return Err(CloseError::NotClosed(only.to_owned()));
-        }
-        // corrections of the period stand in later closes: all of them are known, one is computed
-        let known: Vec<Earlier> = closed.iter().map(Manifest::earlier).collect();
-        closed.retain(|m| m.period == only);
-        return Ok(corrections_of(lake, reader, &closed, &known, into).await?.into_iter().collect());
-    }
-    Ok(corrections(lake, reader, &closed, into, DRAFT).await?.each)
-}
-
-/// The correction of one closed period against all that was billed for it.
-async fn corrections_of(
-    lake: &Lake,
-    reader: &Reader,
-    one: &[Manifest],
-    known: &[Earlier],
-    into: &Period,
-) -> Result<Option<Correction>, CloseError> {
-    let Some(manifest) = one.first() else { return Ok(None) };
+    let closed = Manifest::all(lake).await?;
+    let Some(only) = only else { return Ok(corrections(lake, reader, &closed, into, DRAFT).await?.each) };
+    let one = closed.iter().find(|m| m.period == only).ok_or_else(|| CloseError::NotClosed(only.to_owned()))?;
+    // corrections of the period stand in later closes: all of them are known, one is computed
+    let known: Vec<Earlier> = closed.iter().map(Manifest::earlier).collect();
     let work = reader.fork().await?;
-    register(work.engine(), lake, known).await?;
-    let of = period_of(manifest)?;
-    let now = draft::anew(&work, &of, DRAFT).await?;
-    register_lines(work.engine(), "fresh_line", &now.lines)?;
-    register_charges(work.engine(), "fresh_charge", &now.charges)?;
-    let found = correction(work.engine(), &of, into, DRAFT).await?;
-    Ok(Some(found).filter(|c| !c.lines.is_empty()))
+    register(work.engine(), lake, &known).await?;
+    let (found, _) = of_one(&work, one, into, DRAFT).await?;
+    Ok(Some(found).filter(|c| !c.lines.is_empty()).into_iter().collect())
 }
 
 /// What of corrections teams pay, minor units.

@@ -4,16 +4,18 @@ use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::bill::Conservation;
 use gpuledger_schema::id::id63;
 use gpuledger_schema::table::{ChargeRow, Row, StatementLineRow};
+use gpuledger_schema::window::month_number;
 
+use super::CloseError;
 use super::correct::{Correction, billed_minor, corrections};
 use super::manifest::Manifest;
 use super::read::register_charges;
-use super::rows::{Columns, in_order, output_sha256, shaped};
-use super::{CloseError, period};
+use super::rows::output_sha256;
 use crate::bill::{self, ExactBill, Period};
 use crate::engine::{Engine, Params, bigint, text};
 use crate::lake::Lake;
 use crate::report::{Reader, ReportError};
+use crate::rows::{Columns, shaped};
 
 /// Lines and charges of a period.
 #[derive(Debug, Clone)]
@@ -68,12 +70,12 @@ pub(super) async fn draft(
     own.lines.extend(manual_lines(engine, of, close_id).await?);
     let found = corrections(lake, reader, closed, of, close_id).await?;
     let mut lines = own.lines;
-    let mut charges = shaped(&ChargeRow::TABLE, &own.charges)?;
+    let mut charges = own.charges;
     for correction in &found.each {
         lines.extend(correction.lines.iter().cloned());
         charges.extend(correction.charges.iter().cloned());
     }
-    in_order(&mut lines);
+    bill::in_order(&mut lines);
     if found.each.iter().any(|c| !c.charges.is_empty()) {
         register_charges(engine, "loose_charge", &charges)?;
         let (_, ordered) = engine.run("close/26_ordered_charge", &Params::new()).await?;
@@ -124,55 +126,18 @@ async fn manual_lines(engine: &Engine, of: &Period, close_id: &str) -> Result<Ve
                 amount_minor: amount[i],
                 reason: reason[i].clone(),
                 approver: approver[i].clone(),
-                ..no_time()
+                ..StatementLineRow::default()
             });
         }
     }
     Ok(out)
 }
 
-/// A line with no time and no price behind it.
-fn no_time() -> StatementLineRow {
-    StatementLineRow {
-        close_id: String::new(),
-        period: String::new(),
-        line_id: 0,
-        kind: String::new(),
-        platform: false,
-        team: String::new(),
-        cost_center: None,
-        pool: None,
-        tier: None,
-        model: None,
-        task_type: None,
-        mode: None,
-        rate_id: None,
-        list_price_micros: None,
-        price_micros: None,
-        discount: None,
-        currency: String::new(),
-        quantity_ms: 0,
-        held_ms: 0,
-        busy_ms: 0,
-        held_idle_ms: 0,
-        held_unmeasured_ms: 0,
-        covered_ms: 0,
-        effective_ms: None,
-        energy_mj: None,
-        exact: 0,
-        amount_minor: 0,
-        waste_minor: 0,
-        list_minor: 0,
-        corrects: None,
-        reason: None,
-        approver: None,
-    }
-}
-
 /// The closed periods whose corrections a draft of this period shows: all of them in the period that is closed next, none in one
 /// that has open periods before it.
 pub(super) fn corrected_by<'a>(of: &Period, closed: &'a [Manifest]) -> &'a [Manifest] {
     let last = closed.iter().map(|m| m.period.as_str()).max();
-    let next = last.and_then(period::number).zip(period::number(&of.name)).is_some_and(|(l, n)| l + 1 == n);
+    let next =
+        last.and_then(|m| month_number(m).ok()).zip(month_number(&of.name).ok()).is_some_and(|(l, n)| l + 1 == n);
     if next { closed } else { &[] }
 }

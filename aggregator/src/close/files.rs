@@ -9,11 +9,12 @@ use gpuledger_schema::window::{Window, day_of};
 use super::CloseError;
 use super::manifest::{DataFile, Manifest};
 use crate::lake::{Lake, TableFile};
+use crate::ledger::FAILURE_DAYS;
 
 /// Derived tables that money is made from.
 pub(super) const DERIVED: [Table; 4] = [USAGE, SESSION_DAY, RUN, UNIT];
 /// How far before a day its ledger looks: failures of a device.
-const DAYS_BEFORE: i32 = 33;
+const DAYS_BEFORE: i32 = FAILURE_DAYS + 1;
 /// How far after a day its ledger looks: clocks, and local days that end later than UTC days.
 const DAYS_AFTER: i32 = 2;
 
@@ -22,7 +23,6 @@ const DAYS_AFTER: i32 = 2;
 pub(super) struct Used {
     pub(super) table: String,
     pub(super) file: TableFile,
-    pub(super) observed: bool,
 }
 
 /// First and last UTC day of a window.
@@ -53,7 +53,7 @@ pub(super) async fn used(
             // who held what is known from the sessions of all days
             let whole = spec.name == SESSION_DAY.name;
             if whole || file.day.is_none_or(|day| days.iter().any(|d| near(d, day))) {
-                out.push(Used { table: spec.name.to_owned(), file, observed: of_ledger });
+                out.push(Used { table: spec.name.to_owned(), file });
             }
         }
     }

@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::draft::{Draft, draft};
 use super::manifest::Manifest;
 use super::period::{months, months_of_ledger, usage_to};
-use super::rows::Columns;
 use super::show::{amount, exact_amount, hours};
 use super::{CloseAsk, CloseError};
 use crate::bill::Period;
@@ -15,6 +14,7 @@ use crate::check;
 use crate::engine::{Params, bigint, text};
 use crate::lake::Lake;
 use crate::report::{Ask, Reader, price_facts};
+use crate::rows::Columns;
 
 /// Unmeasured and unobserved time of the capacity above which a close wants a waiver, in parts per million.
 const UNKNOWN_PPM: i64 = 20_000;

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use gpuledger_schema::bill::{Conservation, CostCenter};
+use gpuledger_schema::hash::sha256_hex;
 use gpuledger_schema::path;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::lake::{Lake, LakeError};
 use crate::statement;
@@ -124,22 +124,17 @@ pub struct DataFile {
     pub sha256: String,
 }
 
-/// SHA-256 of a text, in hex.
-pub(super) fn sha256(text: &[u8]) -> String {
-    Sha256::digest(text).iter().map(|b| format!("{b:02x}")).collect()
-}
-
 /// The rules of today that make money: SHA-256 by file.
 pub(super) fn rules() -> BTreeMap<String, String> {
     let of_money = |name: &str| RULES_OF_MONEY.iter().any(|f| name.starts_with(&format!("{f}/")));
     let found = statement::all().iter().filter(|s| of_money(s.name));
-    found.map(|s| (s.name.to_owned(), sha256(s.text.as_bytes()))).collect()
+    found.map(|s| (s.name.to_owned(), sha256_hex(s.text.as_bytes()))).collect()
 }
 
 /// Hash over all of them.
 pub(super) fn rules_sha256(rules: &BTreeMap<String, String>) -> String {
     let text: Vec<String> = rules.iter().map(|(name, hash)| format!("{name} {hash}\n")).collect();
-    sha256(text.concat().as_bytes())
+    sha256_hex(text.concat().as_bytes())
 }
 
 impl Manifest {

@@ -11,6 +11,7 @@ use crate::engine::EngineError;
 use crate::lake::LakeError;
 use crate::ledger::LedgerError;
 use crate::report::ReportError;
+use crate::rows::Misshapen;
 
 mod bill;
 mod commit;
@@ -37,7 +38,7 @@ pub use explain::{explain_line, line_of};
 pub use list::{Answer, Item, Proposal, Waiver, propose};
 pub use m2::m2;
 pub use manifest::{DataFile, Earlier, Manifest, Waived};
-pub use period::{Phase, month_of, period, periods, phase};
+pub use period::{Phase, period, periods, phase};
 pub use read::closed_tables;
 pub use show::{closed_text, list_text, preview_report};
 pub use statement::statement;
@@ -97,6 +98,12 @@ pub enum CloseError {
     /// Hashing was stopped.
     #[error("data files were not hashed to their end")]
     Stopped(#[source] Box<tokio::task::JoinError>),
+}
+
+impl From<Misshapen> for CloseError {
+    fn from(found: Misshapen) -> Self {
+        Self::Report(found.into())
+    }
 }
 
 /// Tables of the lake that have the rows of closes, under the names that statements read them by.

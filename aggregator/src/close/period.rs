@@ -1,9 +1,8 @@
 //! Periods: calendar months of the billing zone, and what state each is in.
 
-use chrono::TimeZone;
 use chrono_tz::Tz;
 use gpuledger_schema::unit::DAY_MS;
-use gpuledger_schema::window::{self, Window, WindowError, day_of, show_ms};
+use gpuledger_schema::window::{self, Window, WindowError, day_of, month_name, month_number, month_of, show_ms};
 
 use super::CloseError;
 use super::manifest::Manifest;
@@ -11,6 +10,7 @@ use crate::bill::Period;
 use crate::engine::{Params, bigint, int};
 use crate::lake::Lake;
 use crate::report::{Column, Currency, Kind, Reader, Report, Value};
+use crate::rows::Columns;
 
 /// State of a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,25 +42,10 @@ pub fn period(name: &str, zone: Tz, currency: &Currency) -> Result<Period, Windo
     Ok(Period { name: name.to_owned(), window: window::month(name, zone)?, zone, currency: currency.clone() })
 }
 
-/// The month, YYYY-MM, in which an instant lies.
-pub fn month_of(ms: i64, zone: Tz) -> String {
-    zone.timestamp_millis_opt(ms).single().map_or_else(|| ms.to_string(), |t| t.format("%Y-%m").to_string())
-}
-
-/// Number of a month, one more for each.
-pub(super) fn number(month: &str) -> Option<i32> {
-    let (year, month) = month.split_once('-')?;
-    Some(year.parse::<i32>().ok()? * 12 + month.parse::<i32>().ok()? - 1)
-}
-
-/// The month of a number.
-fn name(number: i32) -> String {
-    format!("{:04}-{:02}", number.div_euclid(12), number.rem_euclid(12) + 1)
-}
-
 /// The months from one to another, both included.
 pub(super) fn months(first: &str, last: &str) -> Vec<String> {
-    number(first).zip(number(last)).map_or_else(Vec::new, |(a, b)| (a..=b).map(name).collect())
+    let numbers = month_number(first).ok().zip(month_number(last).ok());
+    numbers.map_or_else(Vec::new, |(a, b)| (a..=b).map(month_name).collect())
 }
 
 /// State of a period at an instant.
@@ -83,7 +68,7 @@ pub(super) async fn usage_to(reader: &Reader, window: Window) -> Result<Option<i
     let (_, rows) = reader.engine().run("close/34_any_usage", &params).await?;
     let mut to_ms = None;
     for b in &rows {
-        to_ms = to_ms.max(super::rows::Columns(b).long("to_ms")?.into_iter().flatten().max());
+        to_ms = to_ms.max(Columns(b).long("to_ms")?.into_iter().flatten().max());
     }
     Ok(to_ms)
 }

@@ -9,12 +9,13 @@ use gpuledger_schema::table::{ChargeRow, Row, StatementLineRow};
 use gpuledger_schema::window::{self, Window};
 
 use super::manifest::{Earlier, Manifest};
-use super::rows::{lines, shaped};
+use super::rows::lines;
 use super::{CloseError, WRITTEN};
 use crate::bill::Period;
 use crate::engine::{Engine, Params, text};
 use crate::lake::{Build, Cut, Lake};
 use crate::report::{Reader, ReportError};
+use crate::rows::shaped;
 
 /// Registers what closes wrote, and `closed_line`: the lines of those that are named.
 pub(super) async fn register(engine: &Engine, lake: &Lake, known: &[Earlier]) -> Result<(), CloseError> {

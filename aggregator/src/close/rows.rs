@@ -1,83 +1,24 @@
-//! Lines and charges between record batches and rows, in the order in which they are kept, and their hash.
+//! Lines and charges between record batches and rows, and their hash.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Int32Type, Int64Type};
-use gpuledger_schema::bill::LineKind;
+use gpuledger_schema::hash::hex;
 use gpuledger_schema::table::{ChargeRow, Row, StatementLineRow, Table, batch};
 use sha2::{Digest, Sha256};
 
 use crate::report::ReportError;
-
-/// Ends a value in the text that is hashed.
-const END: char = '\u{1f}';
-/// Stands for an absent value.
-const ABSENT: char = '\u{1e}';
-
-/// The columns of a batch by name, as Rust has them.
-pub(super) struct Columns<'a>(pub(super) &'a RecordBatch);
+use crate::rows::{Columns, shaped};
 
 fn shape(name: &str) -> ReportError {
     ReportError::Shape(name.to_owned())
 }
 
-impl Columns<'_> {
-    fn as_type(&self, name: &str, wanted: &DataType) -> Result<ArrayRef, ReportError> {
-        let found = self.0.column_by_name(name).ok_or_else(|| shape(name))?;
-        cast(found, wanted).map_err(|_| shape(name))
-    }
-
-    /// Text, absent where it is.
-    pub(super) fn text(&self, name: &str) -> Result<Vec<Option<String>>, ReportError> {
-        let found = self.as_type(name, &DataType::Utf8)?;
-        let found = found.as_string_opt::<i32>().ok_or_else(|| shape(name))?;
-        Ok(found.iter().map(|v| v.map(str::to_owned)).collect())
-    }
-
-    /// Text that is always there.
-    pub(super) fn word(&self, name: &str) -> Result<Vec<String>, ReportError> {
-        self.text(name)?.into_iter().map(|v| v.ok_or_else(|| shape(name))).collect()
-    }
-
-    /// Whole numbers, absent where they are.
-    pub(super) fn long(&self, name: &str) -> Result<Vec<Option<i64>>, ReportError> {
-        let found = self.as_type(name, &DataType::Int64)?;
-        Ok(found.as_primitive_opt::<Int64Type>().ok_or_else(|| shape(name))?.iter().collect())
-    }
-
-    /// Whole numbers that are always there.
-    pub(super) fn number(&self, name: &str) -> Result<Vec<i64>, ReportError> {
-        self.long(name)?.into_iter().map(|v| v.ok_or_else(|| shape(name))).collect()
-    }
-
-    /// Exact money, absent where it is.
-    pub(super) fn exact(&self, name: &str) -> Result<Vec<Option<i128>>, ReportError> {
-        let found = self.as_type(name, &DataType::Decimal128(38, 0))?;
-        Ok(found.as_primitive_opt::<Decimal128Type>().ok_or_else(|| shape(name))?.iter().collect())
-    }
-
-    /// True or false.
-    pub(super) fn flag(&self, name: &str) -> Result<Vec<bool>, ReportError> {
-        let found = self.as_type(name, &DataType::Boolean)?;
-        let found = found.as_boolean_opt().ok_or_else(|| shape(name))?;
-        found.iter().map(|v| v.ok_or_else(|| shape(name))).collect()
-    }
-}
-
-/// Batches as a table of the lake has them: its columns in its order and types.
-pub(super) fn shaped(spec: &Table, batches: &[RecordBatch]) -> Result<Vec<RecordBatch>, ReportError> {
-    let schema = spec.schema();
-    let one = |b: &RecordBatch| {
-        let columns = Columns(b);
-        let cast = schema.fields().iter().map(|f| columns.as_type(f.name(), f.data_type()));
-        let cast = cast.collect::<Result<Vec<_>, _>>()?;
-        RecordBatch::try_new(Arc::clone(&schema), cast).map_err(|e| shape(&e.to_string()))
-    };
-    batches.iter().filter(|b| b.num_rows() > 0).map(one).collect()
-}
+/// Ends a value in the text that is hashed.
+const END: char = '\u{1f}';
+/// Stands for an absent value.
+const ABSENT: char = '\u{1e}';
 
 /// Lines as rows of `statement_line`.
 pub(super) fn lines(batches: &[RecordBatch]) -> Result<Vec<StatementLineRow>, ReportError> {
@@ -136,18 +77,6 @@ pub(super) fn lines(batches: &[RecordBatch]) -> Result<Vec<StatementLineRow>, Re
     Ok(out)
 }
 
-/// Lines in the order in which a bill shows them.
-pub(super) fn in_order(lines: &mut [StatementLineRow]) {
-    let kind = |word: &str| word.parse::<LineKind>().ok();
-    lines.sort_by(|a, b| {
-        let key = |l: &StatementLineRow| (l.platform, l.team.clone(), l.cost_center.clone(), kind(&l.kind));
-        let below = |l: &StatementLineRow| {
-            (l.pool.clone(), l.model.clone(), l.task_type.clone(), l.corrects.clone(), l.line_id)
-        };
-        key(a).cmp(&key(b)).then_with(|| below(a).cmp(&below(b)))
-    });
-}
-
 /// Lines as one batch.
 pub(super) fn batch_of(lines: &[StatementLineRow]) -> Result<RecordBatch, ReportError> {
     batch(lines).map_err(|e| shape(&e.to_string()))
@@ -161,14 +90,14 @@ pub(super) fn output_sha256(lines: &[StatementLineRow], charges: &[RecordBatch])
     let mut hash = Sha256::new();
     hash_rows(&mut hash, &StatementLineRow::TABLE, &[batch_of(&by_key)?])?;
     hash_rows(&mut hash, &ChargeRow::TABLE, charges)?;
-    Ok(hash.finalize().iter().map(|b| format!("{b:02x}")).collect())
+    Ok(hex(&hash.finalize()))
 }
 
 /// SHA-256 over the rows of one table, in the order given.
 pub(super) fn rows_sha256(spec: &Table, batches: &[RecordBatch]) -> Result<String, ReportError> {
     let mut hash = Sha256::new();
     hash_rows(&mut hash, spec, batches)?;
-    Ok(hash.finalize().iter().map(|b| format!("{b:02x}")).collect())
+    Ok(hex(&hash.finalize()))
 }
 
 fn hash_rows(hash: &mut Sha256, spec: &Table, batches: &[RecordBatch]) -> Result<(), ReportError> {

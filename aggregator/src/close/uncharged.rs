@@ -4,11 +4,11 @@ use gpuledger_schema::table::StatementLineRow;
 
 use super::CloseError;
 use super::read::{as_closed, register_lines};
-use super::rows::Columns;
 use crate::bill::Period;
 use crate::engine::{Params, bigint};
 use crate::lake::Lake;
 use crate::report::{Ask, Column, Kind, Reader, Report, Value, price_facts};
+use crate::rows::Columns;
 
 /// Lists what was not charged: why, where, hours and list value. `lines` are those of the period's bill; of a closed period facts
 /// are as they were when it was closed, else as `reader` has them.

@@ -18,11 +18,12 @@ use super::draft::draft;
 use super::files::days_of;
 use super::manifest::{DataFile, Manifest, rules};
 use super::read::{period_of, pinned};
-use super::rows::{output_sha256, rows_sha256, shaped};
+use super::rows::{output_sha256, rows_sha256};
 use crate::keep::minutes_are_gone;
 use crate::lake::{Cut, Lake};
 use crate::ledger::{self, Again};
 use crate::report::{Reader, ReportError};
+use crate::rows::shaped;
 
 /// Lines that are named where they differ.
 const SHOWN: usize = 10;

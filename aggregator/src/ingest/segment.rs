@@ -5,10 +5,10 @@ use datafusion::arrow::array::{Array, AsArray, RecordBatch, new_null_array};
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{Int32Type, Int64Type};
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use gpuledger_schema::hash::sha256_hex;
 use gpuledger_schema::path::SegmentName;
 use gpuledger_schema::table::{self, Table};
 use gpuledger_schema::window::day_of;
-use sha2::{Digest, Sha256};
 
 use super::owner::{Owners, file_of};
 use crate::lake::BatchSegment;
@@ -67,7 +67,7 @@ fn inspect(name: &str, bytes: &[u8]) -> Result<Checked, Problem> {
         .into_iter()
         .find(|t| t.name == parsed.table)
         .ok_or_else(|| Problem::Table(parsed.table.clone()))?;
-    let sha256: String = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
+    let sha256 = sha256_hex(bytes);
     if !sha256.starts_with(&parsed.hash) {
         return Err(Problem::Hash);
     }

@@ -5,11 +5,12 @@ use gpuledger_schema::unit::DAY_MS;
 use gpuledger_schema::window::day_of;
 
 use crate::close::Manifest;
+use crate::ledger::FAILURE_DAYS;
 
 /// Months after the close of a period for which its minutes are kept.
 const MONTHS: u32 = 13;
 /// Days before a period whose minutes its cells are made with: how far back a failure of a device is looked for.
-const DAYS_BEFORE: i64 = 33;
+const DAYS_BEFORE: i64 = FAILURE_DAYS as i64 + 1;
 
 /// The first UTC day whose minutes are kept at `now_ms`: those that the oldest period needs which is not closed, or not closed for
 /// long enough. `first_day` is the first UTC day of the ledger. Without a closed period nothing goes.

@@ -6,7 +6,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use futures::TryStreamExt;
 use object_store::path::Path as StorePath;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 use serde::Serialize;
@@ -218,25 +217,8 @@ impl Lake {
 
     /// The same, and those one folder further down as `folder/name`.
     pub async fn list_nested(&self, inside: &str) -> Result<Vec<Listed>, LakeError> {
-        let prefix = self.at(inside);
-        let found: Vec<_> = self.store.list(Some(&prefix)).try_collect().await.map_err(|source| LakeError::Object {
-            what: "list",
-            object: inside.to_owned(),
-            source,
-        })?;
-        let mut names: Vec<Listed> = found
-            .into_iter()
-            .filter_map(|meta| {
-                let parts: Vec<_> = meta.location.prefix_match(&prefix)?.collect();
-                let names: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
-                (1..=2).contains(&names.len()).then(|| Listed {
-                    name: names.join("/"),
-                    size_bytes: meta.size,
-                    written_ms: meta.last_modified.timestamp_millis(),
-                })
-            })
-            .collect();
-        names.sort();
+        let mut names = self.objects(inside).await?;
+        names.retain(|o| o.name.matches('/').count() <= 1);
         Ok(names)
     }
 

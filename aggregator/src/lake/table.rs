@@ -94,6 +94,11 @@ fn widened(spec: &Table, found: Arc<dyn TableProvider>) -> Result<Arc<dyn TableP
     Ok(Arc::new(ViewTable::new(plan, None)))
 }
 
+/// Every commit of ours: the log of a table keeps what is old, because closes name versions.
+fn quiet() -> CommitProperties {
+    CommitProperties::default().with_cleanup_expired_logs(Some(false))
+}
+
 impl Lake {
     async fn builder(&self, name: &str) -> Result<DeltaTableBuilder, LakeError> {
         let url = self.url(&path::table(name))?;
@@ -185,9 +190,7 @@ impl Lake {
         if rows.iter().all(|b| b.num_rows() == 0) {
             return Ok(version);
         }
-        let properties = CommitProperties::default()
-            .with_application_transaction(Transaction::new(INGEST_APP, number as i64))
-            .with_cleanup_expired_logs(Some(false));
+        let properties = quiet().with_application_transaction(Transaction::new(INGEST_APP, number as i64));
         let written = table
             .write(rows)
             .with_save_mode(SaveMode::Append)
@@ -224,7 +227,7 @@ impl Lake {
             .write(rows)
             .with_save_mode(SaveMode::Overwrite)
             .with_writer_properties(writer_properties(spec))
-            .with_commit_properties(CommitProperties::default().with_cleanup_expired_logs(Some(false)));
+            .with_commit_properties(quiet());
         if let Some(predicate) = predicate {
             write = write.with_replace_where(predicate);
         }

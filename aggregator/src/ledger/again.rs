@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::table::{RUN, Table, UNIT};
 
-use super::shape::shaped;
-use super::{LedgerError, days_of, failures, span, spans, whole_history};
+use super::{LedgerError, days_of, failures, shaped, span, spans, whole_history};
 use crate::engine::{Engine, Params};
 
 /// Some UTC days derived again.
@@ -59,7 +58,7 @@ impl Spans {
         let mut out = Vec::new();
         for (spec, step) in [(RUN, "ledger/60_run"), (UNIT, "ledger/61_unit")] {
             let (_, rows) = self.engine.run(step, &Params::new()).await?;
-            out.push((spec, shaped(&spec, rows)?));
+            out.push((spec, shaped(&spec, &rows)?));
         }
         Ok(out)
     }

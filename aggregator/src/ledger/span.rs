@@ -3,8 +3,7 @@
 use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::table::{Table, USAGE};
 
-use super::shape::shaped;
-use super::{LedgerError, STEPS_BY_DAY, span_steps};
+use super::{LedgerError, STEPS_BY_DAY, shaped, span_steps};
 use crate::engine::{Engine, EngineError, Params};
 use crate::lake::Lake;
 
@@ -21,11 +20,11 @@ pub(super) async fn compute(engine: Engine, partitions: usize, days: (i32, i32))
     let engine = engine.fork(partitions).await?;
     span_steps(&engine, days).await?;
     let (_, usage) = engine.run("ledger/50_usage", &Params::new()).await?;
-    let mut tables = vec![(USAGE, shaped(&USAGE, usage)?)];
+    let mut tables = vec![(USAGE, shaped(&USAGE, &usage)?)];
     for spec in STEPS_BY_DAY {
         let step = engine.context().table(spec.name).await.map_err(engine_error(spec.name))?;
         let step = step.collect().await.map_err(engine_error(spec.name))?;
-        tables.push((spec, shaped(&spec, step)?));
+        tables.push((spec, shaped(&spec, &step)?));
     }
     Ok(Span { days, tables })
 }

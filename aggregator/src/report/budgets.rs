@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{Datelike, TimeZone};
 use chrono_tz::Tz;
 use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::table::{ChargeRow, Row, StatementLineRow, batch};
@@ -57,8 +56,7 @@ pub async fn budgets(
     let at_ms = at_ms.unwrap_or(known);
     let engine = reader.engine();
     let at = Params::from([("at_ms", bigint(at_ms))]);
-    engine.step("read/84_budget_now", &at).await?;
-    let (_, budgets) = engine.run("read/84_budget_now", &at).await?;
+    let budgets = engine.step_rows("read/84_budget_now", &at).await?;
     let numbers = |name: &str| -> Result<Vec<i64>, ReportError> {
         let all = budgets.iter().map(|b| whole(b, name)).collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
         Ok(all.flatten().filter_map(|n| i64::try_from(n).ok()).collect())
@@ -99,12 +97,19 @@ async fn spent(
     register_bill(engine, &[], Vec::new())?;
     let none = Params::from([("budget_from_ms", bigint(0))]);
     let (mut schema, mut days) = engine.run("read/85_team_day", &none).await?;
+    // budgets that started at different times share the months after: each is priced once
+    let mut shared: BTreeMap<(i64, i64), (String, Vec<i64>)> = BTreeMap::new();
     for start in starts {
-        for (name, window) in months(Window { from_ms: *start, to_ms: until_ms }, zone)? {
-            let period = Period { name, window, zone, currency: currency.clone() };
-            let bill = exact(&apart, &period, gpuledger_schema::bill::DRAFT).await?;
-            register_bill(engine, &bill.lines, bill.charges)?;
-            let start = Params::from([("budget_from_ms", bigint(*start))]);
+        for (name, month) in months(Window { from_ms: *start, to_ms: until_ms }, zone)? {
+            shared.entry((month.from_ms, month.to_ms)).or_insert_with(|| (name, Vec::new())).1.push(*start);
+        }
+    }
+    for ((from_ms, to_ms), (name, starts)) in shared {
+        let period = Period { name, window: Window { from_ms, to_ms }, zone, currency: currency.clone() };
+        let bill = exact(&apart, &period, gpuledger_schema::bill::DRAFT).await?;
+        register_bill(engine, &bill.lines, bill.charges)?;
+        for start in starts {
+            let start = Params::from([("budget_from_ms", bigint(start))]);
             let (found, rows) = engine.run("read/85_team_day", &start).await?;
             schema = rows.first().map_or(found, RecordBatch::schema);
             days.extend(rows);
@@ -125,18 +130,13 @@ fn months(window: Window, zone: Tz) -> Result<Vec<(String, Window)>, ReportError
     let mut out = Vec::new();
     let mut from_ms = window.from_ms;
     while from_ms < window.to_ms {
-        let name = month_of(from_ms, zone);
+        let name = window::month_of(from_ms, zone);
         let month = window::month(&name, zone).map_err(|e| ReportError::Shape(e.to_string()))?;
         let to_ms = month.to_ms.min(window.to_ms);
         out.push((name, Window { from_ms, to_ms }));
         from_ms = to_ms;
     }
     Ok(out)
-}
-
-fn month_of(at_ms: i64, zone: Tz) -> String {
-    let local = zone.timestamp_millis_opt(at_ms).single();
-    local.map_or_else(String::new, |t| format!("{:04}-{:02}", t.year(), t.month()))
 }
 
 /// Percents that were reached, in words, by team and start of its budget.
@@ -170,7 +170,8 @@ async fn quota_of_month(
     zone: Tz,
     currency: &Currency,
 ) -> Result<BTreeMap<String, [Value; 3]>, ReportError> {
-    let month = window::month(&month_of(at_ms - 1, zone), zone).map_err(|e| ReportError::Shape(e.to_string()))?;
+    let month =
+        window::month(&window::month_of(at_ms - 1, zone), zone).map_err(|e| ReportError::Shape(e.to_string()))?;
     let window = Window { from_ms: month.from_ms, to_ms: at_ms };
     let ask = Ask { window, zone, by: Vec::new(), step: None, currency: currency.clone() };
     let apart = reader.fork().await?;

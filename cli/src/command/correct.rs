@@ -2,6 +2,7 @@
 
 use gpuledger_aggregator::close;
 use gpuledger_aggregator::report::Format;
+use gpuledger_schema::window;
 
 use super::close::period;
 use super::show;
@@ -13,7 +14,7 @@ use crate::place::Place;
 pub(super) async fn run(place: &Place, asked: &Correct, format: Format) -> anyhow::Result<Outcome> {
     let Correct::Preview { period: only, zone } = asked;
     let lake = place.lake()?;
-    let now = close::month_of(clock::now_ms(), place.zone_needed(zone.as_deref())?);
+    let now = window::month_of(clock::now_ms(), place.zone_needed(zone.as_deref())?);
     let into = period(place, &lake, &now, zone.as_deref())?;
     let reader = place.reader(&lake).await?;
     let found = close::preview(&lake, &reader, &into, only.as_deref()).await?;

@@ -10,6 +10,7 @@ use gpuledger_aggregator::lake::Lake;
 use gpuledger_export::pdf::Fonts;
 use gpuledger_export::{Lang, Warning, csv, focus, json, parquet, pdf, posting, rollup, table, xlsx};
 use gpuledger_schema::bill::{Bill, State};
+use gpuledger_schema::window::{month_name, month_number};
 
 use super::close::{issuer, period};
 use crate::args::Export;
@@ -105,26 +106,21 @@ async fn bill(place: &Place, lake: &Lake, asked: &Export, document: Document) ->
 /// The months of a period as it is typed.
 fn months(text: &str) -> anyhow::Result<Vec<String>> {
     let wrong = || usage(format!("`{text}` is no month YYYY-MM, quarter YYYY-Qn or range of months YYYY-MM..YYYY-MM"));
-    let number = |month: &str| -> Option<i32> {
-        let (year, of_year) = month.split_once('-')?;
-        let (year, of_year): (i32, i32) = (year.parse().ok()?, of_year.parse().ok()?);
-        (month.len() == 7 && (1..=12).contains(&of_year)).then_some(year * 12 + of_year - 1)
-    };
-    let name = |n: i32| format!("{:04}-{:02}", n.div_euclid(12), n.rem_euclid(12) + 1);
+    let number = |month: &str| month_number(month).ok();
     let (from, to) = match (text.split_once(".."), text.split_once("-Q")) {
         (Some((from, to)), _) => (number(from).ok_or_else(wrong)?, number(to).ok_or_else(wrong)?),
         (None, Some((year, quarter @ ("1" | "2" | "3" | "4")))) => {
-            let quarter: i32 = quarter.parse().map_err(|_| wrong())?;
+            let quarter: i64 = quarter.parse().map_err(|_| wrong())?;
             let first = number(&format!("{year}-{:02}", quarter * 3 - 2)).ok_or_else(wrong)?;
             (first, first + 2)
         }
         (None, Some(_)) => return Err(wrong()),
-        (None, None) => return number(text).map(|n| vec![name(n)]).ok_or_else(wrong),
+        (None, None) => return number(text).map(|n| vec![month_name(n)]).ok_or_else(wrong),
     };
     if to < from || to - from > 120 {
         return Err(wrong());
     }
-    Ok((from..=to).map(name).collect())
+    Ok((from..=to).map(month_name).collect())
 }
 
 fn postings(asked: &Export, lang: Lang) -> anyhow::Result<posting::Options> {

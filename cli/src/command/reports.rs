@@ -140,13 +140,8 @@ async fn health(place: &Place, lake: &Lake, a: &Health) -> anyhow::Result<report
 
 /// The calendar months up to one, in order.
 fn months_to(month: &str, zone: chrono_tz::Tz) -> anyhow::Result<Vec<Window>> {
-    let number = |text: Option<&str>| text.and_then(|t| t.parse::<i64>().ok());
-    let (year, of_year) = (number(month.get(..4)), number(month.get(5..)));
-    let Some(last) = year.zip(of_year).map(|(y, m)| y * 12 + m - 1) else {
-        return Err(usage(window::WindowError::Month(month.to_owned()).to_string()));
-    };
-    let text = |n: i64| format!("{:04}-{:02}", n.div_euclid(12), n.rem_euclid(12) + 1);
-    let months = (last - PERIODS + 1..=last).map(|n| window::month(&text(n), zone));
+    let last = window::month_number(month).map_err(|e| usage(e.to_string()))?;
+    let months = (last - PERIODS + 1..=last).map(|n| window::month(&window::month_name(n), zone));
     months.collect::<Result<_, _>>().map_err(|e| usage(e.to_string()))
 }
 

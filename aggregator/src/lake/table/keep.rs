@@ -5,11 +5,10 @@ use std::num::NonZeroU64;
 
 use datafusion::logical_expr::{col, lit};
 use deltalake::DeltaTable;
-use deltalake::kernel::transaction::CommitProperties;
 use deltalake::operations::vacuum::VacuumMode;
 use gpuledger_schema::table::Table;
 
-use super::{Lake, LakeError, fail, writer_properties};
+use super::{Lake, LakeError, fail, quiet, writer_properties};
 
 /// Size that compaction aims at.
 const FILE_BYTES: NonZeroU64 = match NonZeroU64::new(128 << 20) {
@@ -24,10 +23,6 @@ pub struct Compacted {
     pub files_before: u64,
     /// Files that they became.
     pub files_after: u64,
-}
-
-fn quiet() -> CommitProperties {
-    CommitProperties::default().with_cleanup_expired_logs(Some(false))
 }
 
 impl Lake {

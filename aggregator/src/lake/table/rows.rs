@@ -2,15 +2,15 @@
 
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::logical_expr::{col, lit};
-use deltalake::kernel::transaction::CommitProperties;
 use deltalake::protocol::SaveMode;
 use futures::TryStreamExt;
+use gpuledger_schema::hash::hex;
 use gpuledger_schema::path;
 use gpuledger_schema::table::Table;
 use object_store::ObjectStoreExt;
 use sha2::{Digest, Sha256};
 
-use super::{Lake, LakeError, fail, writer_properties};
+use super::{Lake, LakeError, fail, quiet, writer_properties};
 
 /// A data file of a table at a version.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +47,7 @@ impl Lake {
             .write(rows)
             .with_save_mode(SaveMode::Append)
             .with_writer_properties(writer_properties(spec))
-            .with_commit_properties(CommitProperties::default().with_cleanup_expired_logs(Some(false)))
+            .with_commit_properties(quiet())
             .await
             .map_err(failed)?;
         Ok(written.version().unwrap_or_default())
@@ -93,7 +93,7 @@ impl Lake {
             hash.update(&piece);
             size_bytes += piece.len() as u64;
         }
-        let sha256 = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
+        let sha256 = hex(&hash.finalize());
         Ok(Some(Digested { size_bytes, sha256 }))
     }
 
@@ -103,12 +103,11 @@ impl Lake {
     /// When the table cannot be opened or written.
     pub async fn remove_close(&self, spec: &Table, close_id: &str) -> Result<(), LakeError> {
         let Some(table) = self.table(spec.name).await? else { return Ok(()) };
-        let commit = CommitProperties::default().with_cleanup_expired_logs(Some(false));
         let removed = table
             .delete()
             .with_predicate(col("close_id").eq(lit(close_id)))
             .with_writer_properties(writer_properties(spec))
-            .with_commit_properties(commit);
+            .with_commit_properties(quiet());
         removed.await.map(|_| ()).map_err(fail("take rows out of", spec.name))
     }
 }
