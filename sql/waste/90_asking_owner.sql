@@ -4,4 +4,4 @@
 -- inputs: asking
 -- parameters: none
 -- output: asking_owner
-SELECT DISTINCT owner_key, 'scheduler' AS kind, cluster, account, "user", labels FROM asking
+SELECT DISTINCT a.owner_key, 'scheduler' AS kind, a.cluster, a.account, a."user", a.labels FROM asking a
