@@ -225,6 +225,7 @@ statements!(
     "waste/56_verified",
     "waste/57_note_window",
     "waste/58_job",
+    "waste/59_note_gap",
     "waste/60_fleet_part",
     "waste/61_fleet_money",
     "waste/62_job_wait",
@@ -243,6 +244,7 @@ statements!(
     "waste/76_fragment_hit",
     "waste/76_fragment_loss",
     "waste/77_fragmentation",
+    "waste/78_blocked_job",
     "waste/79_assets",
     "waste/80_team_cell",
     "waste/81_pool_cell",
@@ -254,4 +256,7 @@ statements!(
     "waste/86_series_quota",
     "waste/87_census_card",
     "waste/88_census_hour",
+    "waste/89_asking",
+    "waste/90_asking_owner",
+    "waste/91_unmet",
 );

@@ -350,3 +350,49 @@ async fn case_c23_an_old_record_of_the_same_id_ends_nothing() {
     assert_eq!(runs, [row("COMPLETED", "false"), row("RUNNING", "true")]);
     assert_eq!(sums(&site, "held_unmeasured_ms").await, [format!("12728301 {HOUR}")]);
 }
+
+#[tokio::test]
+async fn case_c47_ten_seconds_between_samples_are_held_by_accounting_and_nothing_is_negative() {
+    let mut said = Said::until(T + HOUR);
+    let mut row = said.run("short", T + 20 * MINUTE + 25_000, CARD_UNITS);
+    (row.end_ms, row.terminal, row.as_of_ms) = (Some(row.start_ms + 10_000), true, T + HOUR);
+    row.state = "COMPLETED".to_owned();
+    said.runs = vec![row];
+    // a sample a minute, none of which saw it
+    for minute in (0..60).filter(|m| *m != 20) {
+        said.minute(minute, Some(0), &[]);
+    }
+    let site = said.ledger().await;
+    let held = sums(&site, "busy_ms + held_idle_ms + held_unmeasured_ms").await;
+    assert_eq!(held[1], "short 10000", "0.0028 GPU-hours");
+    let negative = "SELECT count(*) FROM usage WHERE busy_ms < 0 OR held_idle_ms < 0 OR held_unmeasured_ms < 0 \
+        OR unallocated_ms < 0 OR unavailable_ms < 0 OR unobserved_ms < 0 OR from_ms > to_ms";
+    assert_eq!(rows(&site.engine(2).await, negative).await, [[Some("0".to_owned())]]);
+    let whole = "SELECT CAST(sum(busy_ms + held_idle_ms + held_unmeasured_ms + unallocated_ms + unobserved_ms) AS BIGINT) FROM usage";
+    assert_eq!(rows(&site.engine(2).await, whole).await, [[Some(HOUR.to_string())]]);
+}
+
+#[tokio::test]
+async fn case_c58_an_outage_ends_nothing_and_is_no_emptiness() {
+    let mut said = Said::until(T + HOUR);
+    said.run("lives", T, CARD_UNITS);
+    for hour in 2..5 {
+        said.look(T + hour * HOUR, false);
+    }
+    let site = said.ledger().await;
+    let told = "SELECT state, open, end_ms FROM run";
+    let row = |end_ms: i64| [[Some("RUNNING".to_owned()), Some("true".to_owned()), Some(end_ms.to_string())]];
+    // known to the last look that succeeded, and neither over nor an orphan
+    assert_eq!(rows(&site.engine(2).await, told).await, row(T + HOUR));
+    assert_eq!(sums(&site, HELD).await, [format!("lives 0 0 {HOUR} 0")]);
+
+    // when the scheduler answers again and still shows it, the time between was held too
+    let mut again = Said::default();
+    again.look(T + 5 * HOUR, true);
+    let mut segments = Vec::new();
+    push(&mut segments, &again.readings);
+    site.take_in(&segments).await;
+    site.build(2).await;
+    assert_eq!(rows(&site.engine(2).await, told).await, row(T + 5 * HOUR));
+    assert_eq!(sums(&site, HELD).await, [format!("lives 0 0 {} 0", 5 * HOUR)]);
+}

@@ -56,3 +56,36 @@ pub async fn fragmentation(reader: &Reader, ask: &Ask) -> Result<Report, ReportE
         table_decimals: 1,
     })
 }
+
+/// The requests that fragmentation blocked in a window, by kind.
+///
+/// # Errors
+/// A failing lake or engine.
+pub async fn fragmented_jobs(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
+    fragment_steps(reader, ask).await?;
+    let shown = columns(&[
+        ("cluster", "cluster", Kind::Text),
+        ("job", "job", Kind::Text),
+        ("user", "user", Kind::Text),
+        ("account", "account", Kind::Text),
+        ("queue", "queue", Kind::Text),
+        ("gpus", "GPUs", Kind::Text),
+        ("kind", "blocked by", Kind::Text),
+        ("size", "size", Kind::Text),
+        ("blocked_hours", "blocked h", Kind::Hours),
+        ("asked_hours", "GPU h", Kind::Hours),
+        ("still_waiting", "waits", Kind::Text),
+        ("reason", "scheduler says", Kind::Text),
+    ]);
+    let made = rows(reader.engine(), "waste/78_blocked_job", &Params::new(), &shown).await?;
+    let jobs: std::collections::BTreeSet<String> = made.iter().map(|r| format!("{:?}{:?}", r[0], r[1])).collect();
+    Ok(Report {
+        sentence: format!("{} requests waited although as many cards as they ask for were free", jobs.len()),
+        columns: shown,
+        rows: made,
+        total: None,
+        notes: vec!["a request for a part of a card is blocked where leftovers would do together and none alone".to_owned()],
+        currency: None,
+        table_decimals: 1,
+    })
+}

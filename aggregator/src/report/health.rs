@@ -4,6 +4,7 @@ use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::unit::CARD_UNITS;
 use gpuledger_schema::window::{Window, show_ms};
 
+use super::findings::judge;
 use super::fleet::fleet_steps;
 use super::fleet_rows::{columns, percent, share, sums};
 use super::grouped::{Measure, texts, whole};
@@ -225,14 +226,17 @@ async fn advice(reader: &Reader, p: &Period, low: i64) -> Result<String, ReportE
     })
 }
 
-/// The changes that would save most, with figures.
+/// The changes that would save most, with figures: what rules found in the period, by team and queue.
 async fn savings(reader: &Reader, ask: &Ask) -> Result<Vec<String>, ReportError> {
+    judge(reader, ask).await?;
     let (_, batches) = reader.engine().run("waste/67_saving", &Params::new()).await?;
     let mut out = Vec::new();
     for batch in &batches {
-        let (team, queue) = (texts(batch, "team")?, texts(batch, "queue")?);
-        let (idle, held) = (whole(batch, "idle_ms")?, whole(batch, "held_ms")?);
-        let cost = whole(batch, "waste_cost")?;
+        let words = ["rule", "team", "queue", "subject", "remedy"].map(|name| texts(batch, name));
+        let [rule, team, queue, subject, remedy] = words;
+        let (rule, team, queue, subject, remedy) = (rule?, team?, queue?, subject?, remedy?);
+        let (idle, gap) = (whole(batch, "idle_ms")?, whole(batch, "gap_ms")?);
+        let (subjects, cost) = (whole(batch, "subjects")?, whole(batch, "cost")?);
         for i in 0..batch.num_rows() {
             let worth = match cost[i] {
                 None => "which has no price".to_owned(),
@@ -242,17 +246,22 @@ async fn savings(reader: &Reader, ask: &Ask) -> Result<Vec<String>, ReportError>
                 }
             };
             out.push(format!(
-                "change {}: team {} in queue {} held {} GPU-hours and used nothing of {} of them, {worth}",
+                "change {}: {} of team {} in queue {} ({} jobs): {} GPU-hours, {worth}. The dearest is {}: {}",
                 out.len() + 1,
+                rule[i],
                 team[i],
                 queue[i],
-                hours(held[i].unwrap_or(0), 1),
-                hours(idle[i].unwrap_or(0), 1)
+                subjects[i].unwrap_or(0),
+                hours(idle[i].unwrap_or(0) + gap[i].unwrap_or(0), 1),
+                subject[i],
+                remedy[i]
             ));
         }
     }
     if out.is_empty() {
         out.push("no change would save anything that was measured".to_owned());
+    } else {
+        out.push("each change is by itself: several may speak of the same time, so that they are not added together".to_owned());
     }
     Ok(out)
 }

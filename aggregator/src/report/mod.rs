@@ -48,7 +48,7 @@ pub use findings::{Asked as FindingsAsked, findings};
 pub use fleet::fleet;
 pub use fleet_assets::assets;
 pub use fleet_split::{Split, UnknownSplit};
-pub use fragment::fragmentation;
+pub use fragment::{fragmentation, fragmented_jobs};
 pub use gaps::gaps;
 pub(crate) use grouped::{texts, whole};
 pub use health::health;

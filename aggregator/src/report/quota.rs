@@ -1,11 +1,12 @@
 //! `report quota`: quota used, borrowed, lent and unmet, from the ledger and from imported series.
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
 
 use super::fleet_rows::{columns, instants, rows};
 use super::render::hours;
 use super::{Ask, Column, Kind, Reader, Report, ReportError, Value, prepare};
-use crate::engine::Params;
+use crate::engine::{Engine, Params};
 
 fn shown() -> Vec<Column> {
     columns(&[
@@ -32,6 +33,7 @@ fn shown() -> Vec<Column> {
 /// A failing lake or engine.
 pub async fn quota(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
     quota_steps(reader, ask).await?;
+    unmet(reader, ask).await?;
     let engine = reader.engine();
     let window = instants(ask.window);
     engine.step("waste/85_series_point", &Params::new()).await?;
@@ -73,6 +75,7 @@ fn taken(rows: Vec<Vec<Value>>, source: &str) -> impl Iterator<Item = Vec<Value>
 /// Quota, held, used and borrowed by pool and team, as the ledger has them.
 pub(super) async fn quota_uses(reader: &Reader, ask: &Ask) -> Result<Vec<RecordBatch>, ReportError> {
     quota_steps(reader, ask).await?;
+    unmet(reader, ask).await?;
     let (_, rows) = reader.engine().run("waste/84_quota", &Params::new()).await?;
     Ok(rows)
 }
@@ -87,6 +90,24 @@ async fn quota_steps(reader: &Reader, ask: &Ask) -> Result<(), ReportError> {
         reader.engine().step(step, params).await?;
     }
     Ok(())
+}
+
+/// What requests waited for, by pool and team. Their teams are found by the charge's own statements, beside those of runs.
+async fn unmet(reader: &Reader, ask: &Ask) -> Result<(), ReportError> {
+    let apart = reader.fork().await?;
+    let (engine, none) = (apart.engine(), Params::new());
+    engine.step("waste/89_asking", &instants(ask.window)).await?;
+    put(engine, "owner_key", engine.run("waste/90_asking_owner", &none).await?)?;
+    engine.step("charge/21_owner_match", &none).await?;
+    engine.step("charge/22_owner_span", &none).await?;
+    put(reader.engine(), "unmet", engine.run("waste/91_unmet", &none).await?)
+}
+
+/// Registers what a statement gave under another name, or in another session.
+fn put(engine: &Engine, table: &str, made: (SchemaRef, Vec<RecordBatch>)) -> Result<(), ReportError> {
+    let (schema, rows) = made;
+    let schema = rows.first().map_or(schema, RecordBatch::schema);
+    Ok(engine.register_rows(table, schema, rows)?)
 }
 
 /// Which runs hold what their teams borrow.

@@ -34,8 +34,10 @@ pub(crate) enum Report {
     )]
     Fleet(Fleet),
     /// Free cards that cannot be used as they lie: six kinds, with the requests that each blocks
-    #[command(after_help = "Example:\n  gpuledger report fragmentation --month 2026-10 --zone UTC")]
-    Fragmentation(Asked),
+    #[command(
+        after_help = "Examples:\n  gpuledger report fragmentation --month 2026-10 --zone UTC\n  gpuledger report fragmentation --jobs --month 2026-10 --zone UTC"
+    )]
+    Fragmentation(Fragmentation),
     /// Quota used, borrowed, lent and unmet by team and pool
     #[command(after_help = "Example:\n  gpuledger report quota --month 2026-10 --zone UTC")]
     Quota(Quota),
@@ -132,6 +134,15 @@ pub(crate) struct Fleet {
     /// A row per local week, or per part of the week (workday, night, weekend), with the classes alone
     #[arg(long, value_name = "week|part")]
     pub(crate) split: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Fragmentation {
+    #[command(flatten)]
+    pub(crate) asked: Asked,
+    /// Instead: the requests that are blocked, by kind
+    #[arg(long)]
+    pub(crate) jobs: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -39,8 +39,9 @@ pub(super) async fn run(place: &Place, what: Report, format: Format) -> anyhow::
             report::fleet(&place.reader(&lake).await?, &ask, split.transpose()?).await?
         }
         Report::Fragmentation(a) => {
-            let ask = ask(place, a, &[], any)?;
-            report::fragmentation(&place.reader(&lake).await?, &ask).await?
+            let ask = ask(place, &a.asked, &[], any)?;
+            let reader = place.reader(&lake).await?;
+            if a.jobs { report::fragmented_jobs(&reader, &ask).await? } else { report::fragmentation(&reader, &ask).await? }
         }
         Report::Quota(a) => {
             let ask = ask(place, &a.asked, &[], any)?;

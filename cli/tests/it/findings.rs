@@ -160,4 +160,41 @@ fn limits_failures_and_durations_from_accounting_alone() {
     let by = site.table(&[&["report", "findings", "--by", "cluster"][..], &month].concat());
     assert_eq!((by.one("gap_hours"), by.one("findings")), ("126.9333", "8"));
     site.run(&["report", "charge", "--month", "2026-10", "--by", "rule"]).fails(2, &["cannot be grouped by `rule`"]);
+    // what would save most is what was paid for: a limit reserves and costs nobody
+    let health = site.ok(&[&["report", "health"][..], &month].concat());
+    let change = "change 1: failed_runs of team unassigned in queue gpu (4 jobs): 1.1 GPU-hours, worth 1.07 EUR";
+    assert!(health.contains(change) && !health.contains("limit_over_run"), "{health}");
+    assert!(health.contains("not added together") && !health.contains("change 2"), "{health}");
+}
+
+/// A job of an hour that asks for ten, until somebody mends it on the fourth: three days before and three after are compared.
+#[test]
+fn what_a_rule_found_too_much_of_is_verified_by_the_same_rule() {
+    let header = "JobID|JobIDRaw|User|Account|Partition|State|Submit|Eligible|Start|End|Timelimit|NNodes|AllocTRES|NodeList|JobName";
+    let job = |id: u32, user: &str, limit: &str| {
+        format!(
+            "{id}|{id}|{user}|x|gpu|COMPLETED|2026-10-0{id}T01:00:00|2026-10-0{id}T01:00:00|2026-10-0{id}T01:00:00|2026-10-0{id}T02:00:00|{limit}|1|gres/gpu=2|g1|nightly"
+        )
+    };
+    let days = (1..=8).map(|id| match id {
+        1..=4 => job(id, "ada", "10:00:00"),
+        5..=7 => job(id, "ada", "02:00:00"),
+        _ => job(id, "bob", "10:00:00"),
+    });
+    let site = Site::billed("UTC", "EUR");
+    site.price("1");
+    site.sacct("UTC", &format!("{header}\n{}\n", days.collect::<Vec<_>>().join("\n")));
+    for rule in ["limit_over_run", "idle_since"] {
+        site.ok(&["findings", "done", rule, "alpha/1", "--by", "ada", "--at", "2026-10-04T12:00:00Z"]);
+    }
+    let verified = site.table(&["findings", "verify"]);
+    let of = |rule: &str, column: &str| verified.get(&[("rule", rule)], column).to_owned();
+    assert_eq!((of("limit_over_run", "days"), of("limit_over_run", "held_before_hours")), ("3".into(), "6.0000".into()));
+    // what a limit reserved nobody was charged for
+    let gaps = ["gap_before_hours", "gap_after_hours", "saved_hours", "saved"].map(|c| of("limit_over_run", c));
+    assert_eq!(gaps, ["54.0000", "0.0000", "54.0000", "0.00"], "{verified:#?}");
+    // nobody measured what was idle: nothing is said to be saved
+    let unknown = ["idle_before_hours", "saved_hours", "saved"].map(|c| of("idle_since", c));
+    assert_eq!(unknown, ["", "", ""], "{verified:#?}");
+    assert!(site.ok(&["findings", "verify"]).contains("of 1 nothing can be said"));
 }

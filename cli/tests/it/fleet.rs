@@ -303,8 +303,36 @@ fn a_quota_is_borrowed_by_the_latest_run_and_lent_by_those_below_theirs() {
         );
     }
     assert_eq!((of("guest", "held_hours"), of("guest", "quota_hours")), ("5.0000".to_owned(), String::new()));
+    // from submit to start, as accounting tells: three cards of bob's and one of cal's for five hours; vision asked for nothing
+    let unmet = ["nlp", "guest", "vision"].map(|team| of(team, "unmet_hours"));
+    assert_eq!(unmet, ["15.0000", "5.0000", "0.0000"], "{quota:#?}");
+    assert!(quota.column("pool").iter().all(|p| *p == "default"), "{quota:#?}");
     let runs = site.table(&[&["report", "quota", "--runs"][..], &window].concat());
     assert_eq!((runs.column("job"), runs.column("borrowed_hours")), (vec!["2"], vec!["10.0000"]));
+}
+
+/// Four cards are free on each of two nodes: eight by count, and no use to a job of eight on one node.
+#[test]
+fn who_waits_for_cards_that_lie_wrongly_is_named() {
+    let site = Site::new();
+    site.reference("inventory", "cluster,node,model,gpus,declared_up\nalpha,n1,H100,8,true\nalpha,n2,H100,8,true\n");
+    site.sacct(
+        "UTC",
+        "JobID|Account|User|Partition|State|Submit|Start|End|NNodes|ReqTRES|AllocTRES|NodeList\n\
+         1|nlp|ann|gpu|COMPLETED|2026-03-02T00:00:00|2026-03-02T00:00:00|2026-03-02T10:00:00|1|gres/gpu=4|gres/gpu=4|n1\n\
+         2|nlp|ann|gpu|COMPLETED|2026-03-02T00:00:00|2026-03-02T00:00:00|2026-03-02T10:00:00|1|gres/gpu=4|gres/gpu=4|n2\n\
+         3|vision|bob|gpu|COMPLETED|2026-03-02T00:00:00|2026-03-02T10:00:00|2026-03-02T11:00:00|1|gres/gpu=8|gres/gpu=8|n1\n",
+    );
+    let window = ["--from", "2026-03-02T00:00:00Z", "--to", "2026-03-02T10:00:00Z", "--zone", "UTC"];
+    let kinds = site.table(&[&["report", "fragmentation"][..], &window].concat());
+    let scatter = [("kind", "node_scatter"), ("size", "8")];
+    assert_eq!((kinds.get(&scatter, "jobs"), kinds.get(&scatter, "fragment_hours")), ("1", "80.0000"), "{kinds:#?}");
+    let jobs = site.table(&[&["report", "fragmentation", "--jobs"][..], &window].concat());
+    let of = |column: &str| jobs.one(column);
+    assert_eq!([of("job"), of("user"), of("gpus"), of("kind"), of("size")], ["3", "bob", "8", "node_scatter", "8"]);
+    assert_eq!([of("blocked_hours"), of("asked_hours"), of("still_waiting")], ["10.0000", "80.0000", "no"]);
+    let fleet = site.ok(&[&["report", "fleet"][..], &window].concat());
+    assert!(fleet.contains("80.0 h") || fleet.contains("80.0 GPU"), "{fleet}");
 }
 
 /// C47 (a): five minutes without a collector are held and estimated; they lower the coverage and are in no rate. An hour is
