@@ -4,6 +4,7 @@ use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::window::{self, show_ms};
 use serde::Serialize;
 
+use super::correct::Look;
 use super::draft::{Draft, draft};
 use super::manifest::Manifest;
 use super::period::{months, months_of_ledger, usage_to};
@@ -117,7 +118,7 @@ pub async fn propose(lake: &Lake, reader: &Reader, ask: &CloseAsk) -> Result<Pro
     // facts and lines of the period come of one chain of statements
     let work = reader.fork().await?;
     let listed = listed(&work, &ask.period).await?;
-    let draft = draft(lake, &work, &ask.period, &closed, &close_id).await?;
+    let draft = draft(lake, &work, &ask.period, &closed, &close_id, Look::Changed).await?;
     let mut items = checks(reader, ask, &draft).await?;
     items.extend(calendar(reader, ask, &closed).await?);
     items.extend(listed);
