@@ -1,17 +1,20 @@
 //! Running the checks: every invariant that applies to what the lake holds, a line each.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use chrono_tz::Tz;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::util::pretty::pretty_format_batches;
+use datafusion::datasource::ViewTable;
+use datafusion::logical_expr::{col, lit};
 use gpuledger_schema::invariant::INVARIANTS;
-use gpuledger_schema::unit::DAY_MS;
-use gpuledger_schema::window::Window;
+use gpuledger_schema::unit::{CELL_MS, DAY_MS};
+use gpuledger_schema::window::{Window, day_of};
 use serde::Serialize;
 
-use crate::engine::{Params, bigint};
+use crate::engine::{Engine, Params, bigint};
 use crate::ledger;
 use crate::report::{Ask, Currency, Reader, ReportError, price_facts};
 
@@ -38,38 +41,106 @@ pub struct Finding {
 }
 
 /// Runs every check over all the time there is.
+///
+/// # Errors
+/// When a statement fails or gives other columns than it declares.
 pub async fn check(reader: &Reader, zone: Tz) -> Result<Vec<Finding>, ReportError> {
-    let engine = reader.engine();
-    let none = Params::new();
-    ledger::whole_history(engine).await?;
+    ledger::whole_history(reader.engine()).await?;
     let window = everything(reader).await?;
     if let Some(window) = window {
-        let ask = Ask { window, zone, by: Vec::new(), step: None, currency: Currency::none() };
-        price_facts(reader, &ask).await?;
-        engine.step("check/M1_lines", &none).await?;
-        engine.step("charge/90_round", &Params::from([("divisor", bigint(CENT))])).await?;
+        prepare(reader, window, zone).await?;
     }
     let mut out = Vec::new();
     for invariant in INVARIANTS {
-        let finding = match (invariant.id, window) {
-            ("L6", _) => from(invariant.id, &reader.engine().run("check/L6", &none).await?.1, true),
-            // over closed periods, each with a window of its own: `close::m2`
-            ("M2", _) | (_, None) => continue,
-            ("M1", _) => {
-                let params = Params::from([("divisor", bigint(CENT))]);
-                from("M1", &engine.run("check/M1", &params).await?.1, true)
-            }
-            ("M3", Some(window)) => partitions_agree(reader, window, zone).await?,
-            ("M4", _) => listed(reader).await?,
-            ("L4", _) => {
-                let mapping = engine.run("check/L4_mapping", &none).await?.1;
-                conflicts(&engine.run("check/L4", &none).await?.1)?.beside(from("L4", &mapping, false))
-            }
-            (id, _) => from(id, &engine.run(&format!("check/{id}"), &none).await?.1, true),
-        };
-        out.push(finding);
+        out.extend(match (invariant.id, window) {
+            ("M3", Some(window)) => Some(partitions_agree(reader, window, zone, &PARTITIONS).await?),
+            ("M4", Some(_)) => Some(listed(reader).await?),
+            // also what is known outside the days that have usage
+            ("L1", Some(_)) => Some(known_time(reader.engine(), Window { from_ms: i64::MIN, to_ms: i64::MAX }).await?),
+            (id, Some(window)) => one(reader, id, window).await?,
+            ("L6", None) => Some(from("L6", &reader.engine().run("check/L6", &Params::new()).await?.1, true)),
+            (_, None) => None,
+        });
     }
     Ok(out)
+}
+
+/// Runs the checks over one window that has been priced in this session (or is now): what a close asks of the period it closes. What
+/// is only listed is left to its own list. With `both` the charges are made a second time, with another number of partitions.
+pub(crate) async fn of_window(
+    work: &Reader,
+    window: Window,
+    zone: Tz,
+    both: bool,
+) -> Result<Vec<Finding>, ReportError> {
+    prepare(work, window, zone).await?;
+    let reader = work.fork().await?;
+    ledger::whole_history(reader.engine()).await?;
+    only(reader.engine(), window).await?;
+    let mut out = Vec::new();
+    for invariant in INVARIANTS.iter().filter(|i| i.id != "M4") {
+        match invariant.id {
+            "M3" if both => {
+                let own = work.engine().partitions();
+                let other = PARTITIONS.into_iter().rev().find(|n| *n != own).unwrap_or(1);
+                out.push(partitions_agree(work, window, zone, &[own, other]).await?);
+            }
+            "M3" => {}
+            id => out.extend(one(&reader, id, window).await?),
+        }
+    }
+    Ok(out)
+}
+
+/// Prices a window, and rounds its lines as M1 wants them.
+async fn prepare(reader: &Reader, window: Window, zone: Tz) -> Result<(), ReportError> {
+    let ask = Ask { window, zone, by: Vec::new(), step: None, currency: Currency::none() };
+    price_facts(reader, &ask).await?;
+    reader.engine().step("check/M1_lines", &Params::new()).await?;
+    reader.engine().step("charge/90_round", &Params::from([("divisor", bigint(CENT))])).await?;
+    Ok(())
+}
+
+/// Makes tables that are partitioned by day those of a window, which consists of whole cells.
+async fn only(engine: &Engine, window: Window) -> Result<(), ReportError> {
+    let (first, last) = (day_of(window.from_ms) as i32, day_of(window.to_ms - 1) as i32);
+    for name in ["usage", "device_minute", "process_minute"] {
+        let fail = |e| ReportError::Group { table: name.to_owned(), source: Box::new(e) };
+        let frame = engine.context().table(name).await.map_err(fail)?;
+        let mut inside = col("day").between(lit(first), lit(last));
+        if name == "usage" {
+            let (from, to) = (window.from_ms.div_euclid(CELL_MS), window.to_ms.div_euclid(CELL_MS));
+            inside = inside.and(col("cell").gt_eq(lit(from))).and(col("cell").lt(lit(to)));
+        }
+        let plan = frame.filter(inside).map_err(fail)?.into_unoptimized_plan();
+        engine.register(name, Arc::new(ViewTable::new(plan, None)))?;
+    }
+    Ok(())
+}
+
+/// One invariant over a window; none where it is looked at elsewhere.
+async fn one(reader: &Reader, id: &str, window: Window) -> Result<Option<Finding>, ReportError> {
+    let (engine, none) = (reader.engine(), Params::new());
+    Ok(match id {
+        // over closed periods, each with a window of its own: `close::m2`
+        "M2" => None,
+        "M1" => {
+            let params = Params::from([("divisor", bigint(CENT))]);
+            Some(from("M1", &engine.run("check/M1", &params).await?.1, true))
+        }
+        "L1" => Some(known_time(engine, window).await?),
+        "L4" => {
+            let mapping = engine.run("check/L4_mapping", &none).await?.1;
+            Some(conflicts(&engine.run("check/L4", &none).await?.1)?.beside(from("L4", &mapping, false)))
+        }
+        id => Some(from(id, &engine.run(&format!("check/{id}"), &none).await?.1, true)),
+    })
+}
+
+/// L1 over what is known inside a window.
+async fn known_time(engine: &Engine, window: Window) -> Result<Finding, ReportError> {
+    let params = Params::from([("from_ms", bigint(window.from_ms)), ("to_ms", bigint(window.to_ms))]);
+    Ok(from("L1", &engine.run("check/L1", &params).await?.1, true))
 }
 
 fn shape(e: impl std::fmt::Display) -> ReportError {
@@ -132,17 +203,22 @@ async fn charges(reader: Reader, ask: Ask) -> Result<RecordBatch, ReportError> {
     concat_batches(&schema, &rows).map_err(shape)
 }
 
-/// The same charges with 1 and with 16 partitions, row for row. A session that has one of these numbers has its charges.
-async fn partitions_agree(reader: &Reader, window: Window, zone: Tz) -> Result<Finding, ReportError> {
+/// The same charges with several numbers of partitions, row for row. A session that has one of these numbers has its charges.
+async fn partitions_agree(
+    reader: &Reader,
+    window: Window,
+    zone: Tz,
+    numbers: &[usize],
+) -> Result<Finding, ReportError> {
     let ask = Ask { window, zone, by: Vec::new(), step: None, currency: Currency::none() };
-    let mut both = Vec::new();
-    for partitions in PARTITIONS {
-        let priced = reader.engine().partitions() == partitions;
-        let other = if priced { reader.fork().await? } else { reader.with_partitions(partitions).await? };
-        both.push(tokio::spawn(charges(other, ask.clone())));
+    let mut all = Vec::new();
+    for partitions in numbers {
+        let priced = reader.engine().partitions() == *partitions;
+        let other = if priced { reader.fork().await? } else { reader.with_partitions(*partitions).await? };
+        all.push(tokio::spawn(charges(other, ask.clone())));
     }
     let mut found = Vec::new();
-    for one in both {
+    for one in all {
         found.push(one.await.map_err(shape)??);
     }
     let differs = found.iter().any(|f| *f != found[0]);

@@ -1,12 +1,20 @@
 -- L1: the six classes add up to the time that was known, computed from device versions, inventory and the as-of alone:
--- per cluster and cell, and per device in every cell in which no stand-in of its cluster took part.
+-- per cluster and cell, and per device in every cell in which no stand-in of its cluster took part. What was known is cut to
+-- [from_ms, to_ms), whole cells: the window that `usage` is read for.
 -- grain: violation. units: ms
 -- inputs: usage, unit, device_span, spare
--- parameters: none
+-- parameters: from_ms BIGINT, to_ms BIGINT
 -- output: violation
-WITH known AS (
+WITH ever AS (
     SELECT cluster, 0 AS device_id, from_ms, to_ms, gpus AS cards FROM spare
     UNION ALL SELECT cluster, device_id, from_ms, to_ms, 1 FROM device_span
+),
+known AS (
+    SELECT cluster, device_id, cards,
+        CASE WHEN from_ms < CAST($from_ms AS BIGINT) THEN CAST($from_ms AS BIGINT) ELSE from_ms END AS from_ms,
+        CASE WHEN to_ms > CAST($to_ms AS BIGINT) THEN CAST($to_ms AS BIGINT) ELSE to_ms END AS to_ms
+    FROM ever
+    WHERE from_ms < CAST($to_ms AS BIGINT) AND to_ms > CAST($from_ms AS BIGINT)
 ),
 known_cell AS (
     SELECT cluster, device_id, cards, from_ms, to_ms, unnest(range(from_ms / 900000, (to_ms - 1) / 900000 + 1)) AS cell
@@ -19,14 +27,26 @@ expected AS (
     FROM known_cell
     GROUP BY cluster, device_id, cell
 ),
-found AS (
-    SELECT u.cluster, CASE WHEN u.kind = 'device' THEN g.unit_id ELSE 0 END AS device_id, g.cell,
+accounted AS (
+    -- by whole numbers first: names come to what is left
+    SELECT unit_id, cell,
         CAST(sum(busy_ms + held_idle_ms + held_unmeasured_ms + unallocated_ms + unavailable_ms + unobserved_ms) AS BIGINT)
             AS accounted_ms
-    FROM usage g
-    JOIN unit u ON u.unit_id = g.unit_id
-    WHERE NOT g.capacity_unknown
-    GROUP BY u.cluster, CASE WHEN u.kind = 'device' THEN g.unit_id ELSE 0 END, g.cell
+    FROM usage
+    WHERE NOT capacity_unknown
+    GROUP BY unit_id, cell
+),
+found AS (
+    SELECT u.cluster, a.unit_id AS device_id, a.cell, a.accounted_ms
+    FROM accounted a
+    JOIN unit u ON u.unit_id = a.unit_id
+    WHERE u.kind = 'device'
+    UNION ALL
+    SELECT u.cluster, 0, a.cell, CAST(sum(a.accounted_ms) AS BIGINT)
+    FROM accounted a
+    JOIN unit u ON u.unit_id = a.unit_id
+    WHERE u.kind <> 'device'
+    GROUP BY u.cluster, a.cell
 ),
 shared_cell AS (
     SELECT DISTINCT cluster, cell FROM found WHERE device_id = 0

@@ -4,12 +4,15 @@
 -- inputs: usage, unit, run
 -- parameters: none
 -- output: violation
-SELECT u.uuid AS place, g.cell, CAST(NULL AS VARCHAR) AS job,
-    CAST(sum(busy_ms + held_idle_ms + held_unmeasured_ms) - 900000 AS BIGINT) AS over_ms, 'over the card' AS what
-FROM usage g
+SELECT u.uuid AS place, g.cell, CAST(NULL AS VARCHAR) AS job, CAST(g.held_ms - 900000 AS BIGINT) AS over_ms,
+    'over the card' AS what
+FROM (
+    SELECT unit_id, cell, CAST(sum(busy_ms + held_idle_ms + held_unmeasured_ms) AS BIGINT) AS held_ms
+    FROM usage
+    GROUP BY unit_id, cell
+    HAVING sum(busy_ms + held_idle_ms + held_unmeasured_ms) > 900000
+) g
 JOIN unit u ON u.unit_id = g.unit_id AND u.kind = 'device'
-GROUP BY u.uuid, g.cell
-HAVING sum(busy_ms + held_idle_ms + held_unmeasured_ms) > 900000
 UNION ALL
 SELECT coalesce(u.uuid, u.cluster || '/' || coalesce(u.node, '*')), min(g.cell), r.cluster || '/' || r.job_raw,
     CAST(sum(g.conflict_ms) AS BIGINT), 'not granted'

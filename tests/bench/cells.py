@@ -1,12 +1,14 @@
 """A month of usage cells of a fleet that does not exist, put into a data folder whose ledger was built.
 
-    cells.py DATA --gpus 8000 [--split PERCENT]
+    cells.py DATA --gpus 8000 [--split PERCENT] [--alone]
 
 DATA is a data folder (that of `gpuledger demo` will do; take a copy). Its tables `usage`, `run` and `unit` are replaced by those of
 nodes of eight cards in March 2026, cluster `alpha`, whose jobs hold eight, four or one card each, follow each other with short gaps,
 and start and end at odd milliseconds; what its newest build names are then these tables. Prices, owners and pools stay. So a charge or a
 close from cells can be measured at a size for which building the ledger of minutes would take hours. The same arguments give the same
 rows. --split makes accounts of that many percent of the jobs belong to two teams (an owner table with splits is needed for that).
+--alone makes what was observed fit: the cards and one reading of their cluster, and nothing else, as in a lake whose minutes are not
+kept any more. Then every check of a close holds, and the month can be closed.
 
 Needs Python packages duckdb, pyarrow and deltalake.
 """
@@ -20,7 +22,7 @@ import duckdb
 from deltalake import DeltaTable, write_deltalake
 
 CELL_MS = 900_000
-FROM_DAY, TO_DAY = 20512, 20544  # 28 February to 31 March 2026, UTC
+FROM_DAY, TO_DAY = 20512, 20545  # 28 February to 1 April 2026, UTC: a build makes the last day anew, and that is none of March
 FROM_MS, TO_MS = FROM_DAY * 86_400_000, TO_DAY * 86_400_000
 CONFIGURATION = {"delta.enableExpiredLogCleanup": "false", "delta.checkpointInterval": "50"}
 
@@ -91,11 +93,40 @@ def put(data, name, rows, **more):
     write_deltalake(str(path), rows, configuration=CONFIGURATION, **more)
 
 
+def observed(data, db, cards, newest_cut):
+    """Cards that are known for the whole month and a reading that speaks of it; everything else that was observed goes."""
+    cut = json.loads(newest_cut.read_text())
+    known = {
+        "device": {
+            "device_id": "1 + card", "first_seen_ms": f"CAST({FROM_MS} AS BIGINT)", "cluster": "'alpha'",
+            "node": "'alpha-gpu' || CAST(card // 8 AS VARCHAR)", "uuid": "'GPU-' || CAST(card AS VARCHAR)",
+            "model": "CASE WHEN card // 8 % 4 = 0 THEN 'NVIDIA A100-SXM4-80GB' ELSE 'NVIDIA H100 80GB HBM3' END",
+            "memory_bytes": "CAST(85899345920 AS BIGINT)", "queue": "'train'", "scheduler": "'slurm'",
+        },
+        "reading": {
+            "source": "'slurm'", "kind": "'scheduler'", "cluster": "'alpha'", "read_at_ms": f"CAST({TO_MS} AS BIGINT)",
+            "from_ms": f"CAST({FROM_MS} AS BIGINT)", "to_ms": f"CAST({TO_MS} AS BIGINT)", "ok": "true", "rows": "CAST(0 AS BIGINT)",
+        },
+    }
+    gone = ["device_minute", "process_minute", "job", "allocation", "allocation_device", "job_average", "node_state", "node_offer",
+            "device_claim", "queue_minute", "sample", "calibration", "quarantine", "inventory"]
+    for name in [*known, *gone]:
+        if name not in cut["tables"]:
+            continue
+        table = DeltaTable(str(data / "tables" / name))
+        of = f"range({cards}) AS r(card)" if name == "device" else f"range({1 if name in known else 0}) AS r(card)"
+        by_day = {"partition_by": ["day"]} if table.metadata().partition_columns else {}
+        put(data, name, db.sql(f"SELECT {empty_columns(table, known.get(name, {}))} FROM {of}").to_arrow_table(), **by_day)
+        cut["tables"][name] = DeltaTable(str(data / "tables" / name)).version()
+    newest_cut.write_text(json.dumps(cut, indent=2))
+
+
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("data", type=Path)
     args.add_argument("--gpus", type=int, required=True)
     args.add_argument("--split", type=int, default=0)
+    args.add_argument("--alone", action="store_true")
     args = args.parse_args()
     db = duckdb.connect()
     lanes(db, args.gpus)
@@ -125,10 +156,16 @@ def main():
             put(args.data, "usage", found, partition_by=["day"])
         else:
             write_deltalake(str(args.data / "tables" / "usage"), found, mode="append", partition_by=["day"])
+    if args.alone:
+        observed(args.data, db, cards, max((args.data / "cuts").glob("*.json")))
+        for name in ("session_day", "holder_cell", "device_cell", "device_mismatch", "request"):
+            shutil.rmtree(args.data / "tables" / name, ignore_errors=True)
     newest = max((args.data / "builds").glob("*.json"))
     build = json.loads(newest.read_text())
     for name in ("usage", "run", "unit"):
         build["tables"][name] = DeltaTable(str(args.data / "tables" / name)).version()
+    if args.alone:
+        build["tables"] = {name: build["tables"][name] for name in ("usage", "run", "unit")}
     build["days"] = [FROM_DAY, TO_DAY - 1]
     newest.write_text(json.dumps(build, indent=2))
     print(json.dumps({"gpus": cards, "rows": rows, "jobs": db.execute("SELECT count(*) FROM job").fetchone()[0]}))

@@ -4,11 +4,7 @@
 What a Rust test cannot ask: whether LibreOffice computes the values that the spreadsheet carries and reads the CSV as it is
 meant, whether a PDF shows its text, whether Parquet and FOCUS are what other readers expect.
 
-    apt-get install libreoffice-calc-nogui poppler-utils fonts-dejavu-core fonts-noto-cjk
-    python3.12 -m venv /tmp/documents && . /tmp/documents/bin/activate
-    pip install focus_validator==2.2.1 openpyxl pyarrow==17.0.0 duckdb
-    cargo run --release -p gpuledger-export --example documents -- /tmp/documents/out
-    python tests/documents/check.py /tmp/documents/out
+    tests/documents/run
 
 Exit status 0: every check passed. Pictures of the statements lie in OUT/pictures: look at them.
 """

@@ -49,23 +49,6 @@ pub struct ExactBill {
     pub conservation: Conservation,
 }
 
-/// A card that had failed while somebody held it: nobody is charged for that time, and the holder's statement shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LostCard {
-    /// Team whose run held it.
-    pub team: String,
-    /// Its cost centre.
-    pub cost_center: Option<String>,
-    /// The card, as it was called.
-    pub device: String,
-    /// Raw job id or workload UID; absent: not known.
-    pub job: Option<String>,
-    /// Time that is not charged, ms.
-    pub lost_ms: i64,
-    /// What it would have cost at list price, exact money (ms x price_micros); absent: there is no rate.
-    pub list_exact: Option<i128>,
-}
-
 /// Computes lines and charges of a period from the cells that `reader` has. Rows carry `close_id`.
 ///
 /// # Errors
@@ -83,38 +66,6 @@ pub async fn exact(reader: &Reader, period: &Period, close_id: &str) -> Result<E
     let charges = shaped(&ChargeRow::TABLE, &rows)?;
     let (_, classes) = engine.run("charge/86_class", &none).await?;
     Ok(ExactBill { lines, charges, conservation: conservation(&classes)? })
-}
-
-/// Cards that had failed while somebody held them, of a period that [`exact`] was asked of; of each team, card and run one row.
-///
-/// # Errors
-/// When a statement fails or gives other columns than it declares.
-pub async fn lost_cards(reader: &Reader, period: &Period) -> Result<Vec<LostCard>, ReportError> {
-    price(reader, period.window, period.zone, Depth::Charges).await?;
-    let (_, rows) = reader.engine().run("charge/87_lost_card", &Params::new()).await?;
-    let mut out: BTreeMap<(String, String, String, String), (i64, Option<i128>)> = BTreeMap::new();
-    for batch in &rows {
-        let keys = ["team", "cost_center", "device", "job"].map(|name| texts(batch, name));
-        let [team, center, device, job] = keys;
-        let (team, center, device, job) = (team?, center?, device?, job?);
-        let (lost, cost) = (whole(batch, "lost_ms")?, whole(batch, "list_cost")?);
-        for i in 0..batch.num_rows() {
-            let key = (team[i].clone(), center[i].clone(), device[i].clone(), job[i].clone());
-            let sum = out.entry(key).or_insert((0, Some(0)));
-            sum.0 += lost[i].unwrap_or(0) as i64;
-            sum.1 = sum.1.zip(cost[i]).map(|(a, b)| a + b);
-        }
-    }
-    let known = |word: String| (word != "-").then_some(word);
-    let row = |((team, center, device, job), (lost_ms, list_exact))| LostCard {
-        team,
-        cost_center: known(center),
-        device,
-        job: known(job),
-        lost_ms,
-        list_exact,
-    };
-    Ok(out.into_iter().map(row).collect())
 }
 
 /// What does not hold of the bill that [`exact`] computed last in this session, a sentence each: M1 and what it rests on.

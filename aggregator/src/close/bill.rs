@@ -5,6 +5,7 @@ use gpuledger_schema::bill::{Bill, Conservation, CostCenter, DRAFT, State};
 use gpuledger_schema::table::StatementLineRow;
 
 use super::CloseError;
+use super::correct::Look;
 use super::draft::{corrected_by, draft};
 use super::manifest::{Manifest, Waived};
 use super::period::usage_to;
@@ -34,7 +35,7 @@ pub struct Billed {
 pub async fn bill(lake: &Lake, reader: &Reader, of: &Period, issuer: &str) -> Result<Billed, CloseError> {
     match Manifest::find(lake, &of.name).await? {
         Some(manifest) => of_closed(lake, reader.engine().partitions(), manifest).await,
-        None => of_draft(lake, reader, of, issuer).await,
+        None => of_draft(lake, &reader.fork().await?, of, issuer).await,
     }
 }
 
@@ -67,10 +68,11 @@ pub(super) async fn of_closed(lake: &Lake, partitions: usize, manifest: Manifest
     Ok(Billed { bill, charges })
 }
 
-async fn of_draft(lake: &Lake, reader: &Reader, of: &Period, issuer: &str) -> Result<Billed, CloseError> {
+/// The bill of a period that is not closed, as `work` knows it; steps of it stay in that session.
+pub(super) async fn of_draft(lake: &Lake, work: &Reader, of: &Period, issuer: &str) -> Result<Billed, CloseError> {
     let closed = Manifest::all(lake).await?;
-    let found = draft(lake, &reader.fork().await?, of, corrected_by(of, &closed), DRAFT).await?;
-    let as_of_ms = usage_to(reader, of.window).await?.unwrap_or(of.window.from_ms).min(of.window.to_ms);
+    let found = draft(lake, work, of, corrected_by(of, &closed), DRAFT, Look::Changed).await?;
+    let as_of_ms = usage_to(work, of.window).await?.unwrap_or(of.window.from_ms).min(of.window.to_ms);
     let bill = Bill {
         issuer: issuer.to_owned(),
         period: of.name.clone(),
@@ -79,11 +81,11 @@ async fn of_draft(lake: &Lake, reader: &Reader, of: &Period, issuer: &str) -> Re
         zone: of.zone.name().to_owned(),
         currency: of.currency.code().to_owned(),
         digits: of.currency.digits(),
-        state: State::Draft { cut: reader.cut(), as_of_ms },
+        state: State::Draft { cut: work.cut(), as_of_ms },
         notes: notes(&found.conservation, &found.lines, &[], &of.currency),
         lines: found.lines,
         conservation: found.conservation,
-        cost_centers: cost_centers(reader, of).await?,
+        cost_centers: cost_centers(work, of).await?,
     };
     Ok(Billed { bill, charges: found.charges })
 }

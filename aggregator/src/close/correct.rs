@@ -3,7 +3,7 @@
 //! A closed period is computed anew from all that is known now, and compared with what was billed for it, in its own close and in
 //! corrections since. What differs becomes lines of the period that is closed next. The rules are `sql/close/2*`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Int64Array, RecordBatch, StringArray};
@@ -15,7 +15,7 @@ use gpuledger_schema::table::{ChargeRow, Row, StatementLineRow};
 use super::manifest::{Earlier, Manifest};
 use super::read::{closed_lines, period_of, register, register_charges, register_lines};
 use super::show::hours;
-use super::{CloseError, draft, m2};
+use super::{CloseError, draft, m2, same};
 use crate::bill::Period;
 use crate::engine::{Engine, Params, bigint, text};
 use crate::lake::Lake;
@@ -33,34 +33,55 @@ pub struct Correction {
     pub charges: Vec<RecordBatch>,
 }
 
+/// Which closed periods are computed anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Those whose money may be made from something else than when the last close looked.
+    Changed,
+    /// All: a proof takes nothing for granted.
+    All,
+}
+
 /// Corrections, and whether they make closed periods what they should be.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Corrections {
+    /// Periods that were not computed anew: their money is made from what it was made from.
+    pub(super) unchanged: BTreeSet<String>,
     /// A correction for each closed period that needs one, in order of periods.
     pub(super) each: Vec<Correction>,
     /// Where closed amounts and corrections are not the fresh computation (M2): rows, none if all is well.
     pub(super) violations: Vec<RecordBatch>,
 }
 
-/// Corrections of every closed period, by what `reader` knows, as lines of `into`.
+/// Corrections of every closed period, by what `reader` knows, as lines of `into`; `look` says of which it has to be computed that
+/// there are none.
 pub(super) async fn corrections(
     lake: &Lake,
     reader: &Reader,
     closed: &[Manifest],
     into: &Period,
     close_id: &str,
+    look: Look,
 ) -> Result<Corrections, CloseError> {
     if closed.is_empty() {
         return Ok(Corrections::default());
     }
     let work = reader.fork().await?;
+    let mut out = Corrections::default();
+    if look == Look::Changed {
+        out.unchanged = same::unchanged(lake, &work, closed).await?;
+    }
+    let unchanged = &out.unchanged;
+    let changed: Vec<&Manifest> = closed.iter().filter(|m| !unchanged.contains(&m.period)).collect();
+    if changed.is_empty() {
+        return Ok(out);
+    }
     let engine = work.engine();
     let known: Vec<Earlier> = closed.iter().map(Manifest::earlier).collect();
     register(engine, lake, &known).await?;
     let billed = closed_lines(engine).await?;
-    let mut out = Corrections::default();
     let (mut fresh, mut new) = (Vec::new(), Vec::new());
-    for manifest in closed {
+    for manifest in changed {
         let (correction, now) = of_one(&work, manifest, into, close_id).await?;
         fresh.extend(now);
         if !correction.lines.is_empty() {
@@ -69,7 +90,9 @@ pub(super) async fn corrections(
         }
     }
     register_lines(engine, "fresh_line", &fresh)?;
-    let all: Vec<StatementLineRow> = billed.into_iter().chain(new).collect();
+    let of = |l: &StatementLineRow| l.corrects.clone().unwrap_or_else(|| l.period.clone());
+    let billed = billed.into_iter().filter(|l| !out.unchanged.contains(&of(l)));
+    let all: Vec<StatementLineRow> = billed.chain(new).collect();
     register_lines(engine, "closed_line", &all)?;
     out.violations = m2::violations(engine, &into.currency).await?;
     Ok(out)
@@ -227,7 +250,9 @@ pub async fn preview(
     only: Option<&str>,
 ) -> Result<Vec<Correction>, CloseError> {
     let closed = Manifest::all(lake).await?;
-    let Some(only) = only else { return Ok(corrections(lake, reader, &closed, into, DRAFT).await?.each) };
+    let Some(only) = only else {
+        return Ok(corrections(lake, reader, &closed, into, DRAFT, Look::Changed).await?.each);
+    };
     let one = closed.iter().find(|m| m.period == only).ok_or_else(|| CloseError::NotClosed(only.to_owned()))?;
     // corrections of the period stand in later closes: all of them are known, one is computed
     let known: Vec<Earlier> = closed.iter().map(Manifest::earlier).collect();

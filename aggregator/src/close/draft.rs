@@ -7,7 +7,7 @@ use gpuledger_schema::table::{ChargeRow, Row, StatementLineRow};
 use gpuledger_schema::window::month_number;
 
 use super::CloseError;
-use super::correct::{Correction, billed_minor, corrections};
+use super::correct::{Correction, Look, billed_minor, corrections};
 use super::manifest::Manifest;
 use super::read::register_charges;
 use super::rows::output_sha256;
@@ -28,6 +28,8 @@ pub struct Draft {
     pub conservation: Conservation,
     /// Corrections of periods closed before.
     pub corrections: Vec<Correction>,
+    /// Closed periods that were not computed anew, in order: nothing that their money is made from changed since the last close.
+    pub unchanged: Vec<String>,
     /// What does not hold of the lines and charges of the period itself (M1), a sentence each.
     pub(super) faults: Vec<String>,
     /// Where corrections do not make closed periods what they should be (M2).
@@ -62,13 +64,14 @@ pub(super) async fn draft(
     of: &Period,
     closed: &[Manifest],
     close_id: &str,
+    look: Look,
 ) -> Result<Draft, CloseError> {
     let engine = reader.engine();
     let mut own = bill::exact(reader, of, close_id).await?;
     let faults = bill::violations(reader, &own).await?;
     bill::round(engine, &of.currency, &mut own).await?;
     own.lines.extend(manual_lines(engine, of, close_id).await?);
-    let found = corrections(lake, reader, closed, of, close_id).await?;
+    let found = corrections(lake, reader, closed, of, close_id, look).await?;
     let mut lines = own.lines;
     let mut charges = own.charges;
     for correction in &found.each {
@@ -86,6 +89,7 @@ pub(super) async fn draft(
         charges,
         conservation: own.conservation,
         corrections: found.each,
+        unchanged: found.unchanged.into_iter().collect(),
         faults,
         violations: found.violations,
     })

@@ -7,7 +7,7 @@ use super::bill::Billed;
 use super::read::{as_closed, register_charges};
 use super::{CloseError, Manifest};
 use crate::bill::Period;
-use crate::engine::{Params, bigint, text};
+use crate::engine::{Engine, Params, bigint, text};
 use crate::explain::{Section, Told, section};
 use crate::lake::Lake;
 use crate::report::{Reader, money};
@@ -25,22 +25,33 @@ pub fn line_of<'a>(bill: &'a Bill, word: &str) -> Result<Vec<&'a StatementLineRo
     Ok(found)
 }
 
-/// Why a line is what it is: the line, its charges by run and device, rate, multipliers, owners, rules and versions. Of a closed
+/// Why lines are what they are: each with its charges by run and device, rate, multipliers, owners, rules and versions. Of a closed
 /// period all of that is as it was when it was closed.
 ///
 /// # Errors
 /// When a statement fails, or a version that the close named cannot be opened.
-pub async fn explain_line(
+pub async fn explain_lines(
     lake: &Lake,
     reader: &Reader,
     of: &Period,
     billed: &Billed,
-    line: &StatementLineRow,
-) -> Result<Told, CloseError> {
+    lines: &[&StatementLineRow],
+) -> Result<Vec<Told>, CloseError> {
     let manifest = Manifest::find(lake, &of.name).await?;
     let work = as_closed(lake, reader, of).await?;
-    let engine = work.engine();
-    register_charges(engine, "bill_charge", &billed.charges)?;
+    register_charges(work.engine(), "bill_charge", &billed.charges)?;
+    let made_from = made_from(&work, manifest.as_ref());
+    let mut out = Vec::new();
+    for line in lines {
+        let mut sections = one(work.engine(), of, line).await?;
+        sections.push(made_from.clone());
+        out.push(Told { sections });
+    }
+    Ok(out)
+}
+
+/// A line with what made it; `bill_charge` is there.
+async fn one(engine: &Engine, of: &Period, line: &StatementLineRow) -> Result<Vec<Section>, CloseError> {
     let id = Params::from([("line_id", bigint(line.line_id))]);
     let mut sections = vec![upright(of, line)];
     let mut add = |heading: &str, rows: crate::explain::Rows| -> Result<(), CloseError> {
@@ -61,8 +72,7 @@ pub async fn explain_line(
         let params = Params::from([("line_id", bigint(line.line_id)), ("team", text(&line.team))]);
         add("owner rows that can name the team", engine.run("close/53_line_owner", &params).await?)?;
     }
-    sections.push(made_from(&work, manifest.as_ref()));
-    Ok(Told { sections })
+    Ok(sections)
 }
 
 /// The line, a row per column.

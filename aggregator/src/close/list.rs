@@ -4,13 +4,14 @@ use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::window::{self, show_ms};
 use serde::Serialize;
 
+use super::correct::Look;
 use super::draft::{Draft, draft};
 use super::manifest::Manifest;
 use super::period::{months, months_of_ledger, usage_to};
 use super::show::{amount, exact_amount, hours};
 use super::{CloseAsk, CloseError};
 use crate::bill::Period;
-use crate::check;
+use crate::check::{self, Finding};
 use crate::engine::{Params, bigint, text};
 use crate::lake::Lake;
 use crate::report::{Ask, Reader, price_facts};
@@ -117,8 +118,8 @@ pub async fn propose(lake: &Lake, reader: &Reader, ask: &CloseAsk) -> Result<Pro
     // facts and lines of the period come of one chain of statements
     let work = reader.fork().await?;
     let listed = listed(&work, &ask.period).await?;
-    let draft = draft(lake, &work, &ask.period, &closed, &close_id).await?;
-    let mut items = checks(reader, ask, &draft).await?;
+    let draft = draft(lake, &work, &ask.period, &closed, &close_id, Look::Changed).await?;
+    let mut items = checks(&work, reader, ask, &draft, &closed).await?;
     items.extend(calendar(reader, ask, &closed).await?);
     items.extend(listed);
     items.extend(input(reader, &ask.period).await?);
@@ -146,18 +147,32 @@ fn firm(item: Item) -> Item {
     Item { waivable: false, ..item }
 }
 
-/// Invariants that do not hold: these no waiver covers.
-async fn checks(reader: &Reader, ask: &CloseAsk, draft: &Draft) -> Result<Vec<Item>, CloseError> {
-    let mut found = check::check(&reader.fork().await?, ask.period.zone).await?;
-    found.push(check::from("M2", &draft.violations, true));
-    let items = found.into_iter().filter(|f| f.violated).map(|f| {
-        let what = format!("{} does not hold: {} ({} rows)\n{}", f.id, f.says, f.rows, f.shown);
-        firm(item(
-            "check",
-            &f.id,
-            what.trim_end().to_owned(),
-            "`gpuledger check` shows the rows; nothing can be closed over it",
-        ))
+/// Invariants that do not hold, of the period (its facts are priced in `work`) and of those that it corrects: these no waiver covers.
+/// What was closed before and has not changed was looked at then.
+async fn checks(
+    work: &Reader,
+    reader: &Reader,
+    ask: &CloseAsk,
+    draft: &Draft,
+    closed: &[Manifest],
+) -> Result<Vec<Item>, CloseError> {
+    let of = &ask.period;
+    let mut found: Vec<(&str, Finding)> = Vec::new();
+    found.extend(check::of_window(work, of.window, of.zone, true).await?.into_iter().map(|f| ("", f)));
+    found.push(("", check::from("M2", &draft.violations, true)));
+    for m in closed.iter().filter(|m| draft.corrections.iter().any(|c| c.period == m.period)) {
+        let corrected = super::read::period_of(m)?;
+        let again = check::of_window(&reader.fork().await?, corrected.window, corrected.zone, false).await?;
+        found.extend(again.into_iter().map(|f| (m.period.as_str(), f)));
+    }
+    let items = found.into_iter().filter(|(_, f)| f.violated).map(|(period, f)| {
+        let (name, where_) = match period {
+            "" => (f.id.clone(), String::new()),
+            period => (format!("{}:{period}", f.id), format!(" of {period}")),
+        };
+        let what = format!("{}{where_} does not hold: {} ({} rows)\n{}", f.id, f.says, f.rows, f.shown);
+        let mend = "`gpuledger check` shows the rows; nothing can be closed over it";
+        firm(item("check", &name, what.trim_end().to_owned(), mend))
     });
     let mut items: Vec<Item> = items.collect();
     if !draft.faults.is_empty() {

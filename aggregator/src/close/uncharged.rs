@@ -1,8 +1,8 @@
 //! What of a period nobody was charged for, and why.
 
-use gpuledger_schema::table::StatementLineRow;
-
 use super::CloseError;
+use super::bill::{of_closed, of_draft};
+use super::manifest::Manifest;
 use super::read::{as_closed, register_lines};
 use crate::bill::Period;
 use crate::engine::{Params, bigint};
@@ -10,21 +10,21 @@ use crate::lake::Lake;
 use crate::report::{Ask, Column, Kind, Reader, Report, Value, price_facts};
 use crate::rows::Columns;
 
-/// Lists what was not charged: why, where, hours and list value. `lines` are those of the period's bill; of a closed period facts
-/// are as they were when it was closed, else as `reader` has them.
+/// Lists what was not charged: why, where, hours and list value. Of a closed period facts are as they were when it was closed and
+/// lines as they were billed, else as `reader` has them.
 ///
 /// # Errors
 /// When a statement fails, or a version that the close named cannot be opened.
-pub async fn uncharged(
-    lake: &Lake,
-    reader: &Reader,
-    of: &Period,
-    lines: &[StatementLineRow],
-) -> Result<Report, CloseError> {
+pub async fn uncharged(lake: &Lake, reader: &Reader, of: &Period) -> Result<Report, CloseError> {
     let work = as_closed(lake, reader, of).await?;
     let ask = Ask { window: of.window, zone: of.zone, by: Vec::new(), step: None, currency: of.currency.clone() };
+    // facts first: the lines of a draft come of the same chain of statements
     price_facts(&work, &ask).await?;
-    register_lines(work.engine(), "bill_line", lines)?;
+    let billed = match Manifest::find(lake, &of.name).await? {
+        Some(manifest) => of_closed(lake, work.engine().partitions(), manifest).await?,
+        None => of_draft(lake, &work, of, "").await?,
+    };
+    register_lines(work.engine(), "bill_line", &billed.bill.lines)?;
     let window = Params::from([("from_ms", bigint(of.window.from_ms)), ("to_ms", bigint(of.window.to_ms))]);
     let (_, found) = work.engine().run("close/40_uncharged", &window).await?;
     let divisor = i128::from(of.currency.divisor());

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::CloseError;
 use super::bill::of_closed;
+use super::correct::Look;
 use super::draft::draft;
 use super::files::days_of;
 use super::manifest::{DataFile, Manifest, rules};
@@ -231,7 +232,7 @@ async fn money(
                 .push(format!("the close of {} that it knew ({}) is not there", earlier.period, earlier.close_id)),
         }
     }
-    let found = draft(lake, reader, &period_of(manifest)?, &known, &manifest.close_id).await?;
+    let found = draft(lake, reader, &period_of(manifest)?, &known, &manifest.close_id, Look::All).await?;
     let hash = found.output_sha256()?;
     if hash == manifest.output_sha256 {
         out.holds.push(format!("lines and charges derived again: sha256 {hash}"));

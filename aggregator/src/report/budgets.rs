@@ -7,7 +7,7 @@ use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::table::{ChargeRow, Row, StatementLineRow, batch};
 use gpuledger_schema::window::{self, Window, day_label, show_ms};
 
-use super::fleet_rows::{columns, rows};
+use super::fleet_rows::{columns, valued};
 use super::quota::quota_uses;
 use super::render::money;
 use super::{Ask, Column, Currency, Kind, Reader, Report, ReportError, Value, last_week, texts, whole};
@@ -204,8 +204,8 @@ async fn lines(
     params.insert("minor_micros", bigint(MICROS / 10_i64.pow(currency.digits())));
     let all = shown();
     let measured: Vec<Column> = all[3..15].to_vec();
-    let numbers = rows(engine, "read/88_budget", &params, &measured).await?;
     let (_, batches) = engine.run("read/88_budget", &params).await?;
+    let numbers = valued(&batches, &measured)?;
     let mut keys = Vec::new();
     for batch in &batches {
         let (team, from, to) = (texts(batch, "team")?, whole(batch, "from_ms")?, whole(batch, "to_ms")?);

@@ -1,5 +1,6 @@
 //! What the fleet's reports share: rows of a statement as rows of a report, sums by any keys, and how parts are written.
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::common::Column as ColumnName;
 use datafusion::functions_aggregate::expr_fn::{max, sum};
 use datafusion::logical_expr::Expr;
@@ -51,9 +52,13 @@ pub(super) async fn rows(
     params: &Params,
     columns: &[Column],
 ) -> Result<Vec<Vec<Value>>, ReportError> {
-    let (_, batches) = engine.run(statement, params).await?;
+    valued(&engine.run(statement, params).await?.1, columns)
+}
+
+/// Rows that a statement gave, in the report's columns.
+pub(super) fn valued(batches: &[RecordBatch], columns: &[Column]) -> Result<Vec<Vec<Value>>, ReportError> {
     let mut out = Vec::new();
-    for batch in &batches {
+    for batch in batches {
         let mut made: Vec<Vec<Value>> = vec![Vec::with_capacity(columns.len()); batch.num_rows()];
         for column in columns {
             let values = match column.kind {

@@ -131,3 +131,30 @@ fn borrowed_time_has_its_own_price() {
     let found = billed(&site);
     assert_eq!((found.0.as_str(), found.1.as_str()), ("100.00", "37.50"));
 }
+
+/// A pool of two models: what nobody used of each is shared out at its own price, and none of them is lost.
+#[test]
+fn every_model_of_a_pool_is_shared_out_at_its_price() {
+    let site = Site::billed("UTC", "USD");
+    site.reference("rates", "model,price\nH100,10\nA100,6\n");
+    site.reference("owners", "kind,value,team\naccount,*,{value}\n");
+    site.reference(
+        "inventory",
+        "cluster,node,model,gpus,declared_up,from\nalpha,n1,H100,2,true,2026-03-02T00:00:00Z\nalpha,n2,A100,3,true,2026-03-02T00:00:00Z\n",
+    );
+    site.sacct(
+        "UTC",
+        "JobID|Account|State|Submit|Start|End|AllocTRES|NodeList\n\
+         1|a|COMPLETED|2026-03-02T00:00:00|2026-03-02T00:00:00|2026-03-02T10:00:00|gres/gpu:H100=1|n1\n\
+         2|b|COMPLETED|2026-03-02T00:00:00|2026-03-02T00:00:00|2026-03-02T10:00:00|gres/gpu:A100=1|n2\n",
+    );
+    site.reference("terms", "pool,mode,share_unallocated\ndefault,held,even\n");
+    // 100 + 60 held; 100 of one H100 and 120 of two A100 go to both, half and half
+    let found = billed(&site);
+    assert_eq!((found.0.as_str(), found.1.as_str()), ("210.00", "170.00"));
+    assert!(
+        found.2.contains("unallocated 220.00") && found.2.ends_with("- shared out 220.00 = fleet 380.00"),
+        "{}",
+        found.2
+    );
+}

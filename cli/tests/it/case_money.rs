@@ -172,3 +172,46 @@ fn c43_many_lines_add_up_to_the_rounded_total() {
     let text = site.ok(&["report", "charge", "--month", "2026-03"]);
     assert!(text.contains("charged 23,072.53 USD"), "{text}");
 }
+
+/// Inside one hour a run of one A100 ends, one of four H100 begins, and the price of an H100 changes at an odd second: each second has
+/// its own count, model and price. 2.00 + 1 033 s x 4 x 10 / 3 600 + 1 367 s x 4 x 12 / 3 600 = 31.7044.
+#[test]
+fn what_changes_inside_an_hour_is_priced_by_the_second() {
+    let site = Site::billed("UTC", "USD");
+    let rates = "model,price,from,to\nA100,6,2026-03-01T00:00:00Z,\nH100,10,2026-03-01T00:00:00Z,2026-03-02T10:37:13Z\nH100,12,2026-03-02T10:37:13Z,\n";
+    site.reference("rates", rates);
+    site.sacct(
+        "UTC",
+        "JobID|Account|State|Submit|Start|End|AllocTRES|NodeList\n\
+         1|a|COMPLETED|2026-03-02T00:00:00|2026-03-02T10:00:00|2026-03-02T10:20:00|gres/gpu:A100=1|n1\n\
+         2|a|COMPLETED|2026-03-02T00:00:00|2026-03-02T10:20:00|2026-03-02T11:00:00|gres/gpu:H100=4|n2\n",
+    );
+    let models = charge(&site, &["--month", "2026-03", "--by", "model"]);
+    assert_eq!(
+        (models.get(&[("model", "A100")], "charge"), models.get(&[("model", "A100")], "held_hours")),
+        ("2.00", "0.3333")
+    );
+    assert_eq!(
+        (models.get(&[("model", "H100")], "charge"), models.get(&[("model", "H100")], "held_hours")),
+        ("29.70", "2.6667")
+    );
+    let lines = site.table(&["statement", "2026-03"]);
+    let exact = |price: &str| lines.get(&[("price", price)], "exact").parse::<i128>().unwrap();
+    assert_eq!(exact("6.000000"), 1_200_000 * 6_000_000);
+    assert_eq!(exact("10.000000"), 4 * 1_033_000 * 10_000_000);
+    assert_eq!(exact("12.000000"), 4 * 1_367_000 * 12_000_000);
+    assert_eq!(lines.sum("amount"), decimal("31.70"));
+}
+
+/// A price is of a GPU-hour and of nothing else: what would be a price of a month is out of bounds, or reads as what it is.
+#[test]
+fn a_price_has_one_unit() {
+    let site = Site::billed("UTC", "USD");
+    let file = site.file("rates.csv", "price\n1000001\n");
+    site.run(&["rates", "import", &file]).fails(1, &["rates.csv, line 2, column `price`"]);
+    let file = site.file("rates.csv", "price_per_month\n1460\n");
+    site.run(&["rates", "import", &file]).fails(1, &["price_per_month"]);
+    site.price("2");
+    site.jobs(&table_of(&[("a", "2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z", 1)]));
+    assert_eq!(charge(&site, &MARCH).one("charge"), "48.00", "24 hours, and not 24 / 730 months");
+}

@@ -189,6 +189,26 @@ fn cents(exact: i128) -> i128 {
     (2 * exact + 36_000_000).div_euclid(72_000_000)
 }
 
+/// The same by Python's decimal: of a month and team seconds x millionths, and of a month alone (no team) its total. None without Python.
+fn by_decimal(jobs: &str, months: &[(&str, i64, i64)]) -> Option<BTreeMap<(String, String), String>> {
+    let prices = PRICES.iter().map(|(_, since, p)| format!("{since}={}.{:06}", p / 1_000_000, p % 1_000_000));
+    let named = months.iter().map(|(name, from, to)| format!("{name}={from}={to}"));
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/philly_decimal.py");
+    let mut python = std::process::Command::new("python3");
+    python.args([script, jobs]).arg(prices.collect::<Vec<_>>().join(",")).arg(named.collect::<Vec<_>>().join(","));
+    let Ok(done) = python.output() else {
+        println!("skipped: there is no python3 to compute the months by decimal");
+        return None;
+    };
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let row = |line: &str| {
+        let (month, rest) = line.split_once(',')?;
+        let (team, money) = rest.split_once(',')?;
+        Some(((month.to_owned(), team.to_owned()), money.to_owned()))
+    };
+    Some(String::from_utf8(done.stdout).unwrap().lines().filter_map(row).collect())
+}
+
 #[test]
 fn philly_months_closed_one_after_another_are_exact_to_the_cent() {
     let Some(folder) = shared("philly_months_closed_one_after_another", "data/philly-vc-jobs") else { return };
@@ -211,6 +231,7 @@ fn philly_months_closed_one_after_another_are_exact_to_the_cent() {
         ("2017-12", 1_512_086_400, 1_514_764_800),
     ];
     let exact = exact(&jobs, &months);
+    let by_decimal = by_decimal(&jobs, &months);
     for (month, _, _) in months {
         site.ok(&[&["close", month][..], &WAIVE].concat());
         let lines = site.table(&["statement", month]);
@@ -225,6 +246,13 @@ fn philly_months_closed_one_after_another_are_exact_to_the_cent() {
         }
         let total = lines.sum("amount") / 100;
         assert_eq!(total, cents(all), "{month}: the total is the exact sum, rounded once");
+        if let Some(by_decimal) = &by_decimal {
+            let of = |team: &str| by_decimal.get(&(month.to_owned(), team.to_owned())).unwrap();
+            assert_eq!(decimal(of("")) / 100, total, "{month} by decimal");
+            for ((_, team), exact) in exact.iter().filter(|((m, _), _)| m == month) {
+                assert_eq!(of(team).parse(), Ok(*exact), "{month} {team} by decimal");
+            }
+        }
     }
     let done = site.run(&["verify", "2017-10"]);
     assert!(done.code == 0, "{done:#?}");

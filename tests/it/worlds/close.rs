@@ -9,7 +9,7 @@ use gpuledger_aggregator::close::{self, CloseAsk, Closed, Manifest, Step, Waiver
 use gpuledger_aggregator::keep::{MaintainAsk, maintain};
 use gpuledger_aggregator::report::{Currency, Reader};
 use gpuledger_collector::segment::Segment;
-use gpuledger_control::Control;
+use gpuledger_control::{Control, ReferenceTable};
 use gpuledger_schema::table::StatementLineRow;
 use gpuledger_schema::unit::DAY_MS;
 use gpuledger_schema::window;
@@ -18,6 +18,7 @@ use super::drive::{self, Site};
 use super::make::{self, World};
 use super::reference;
 use super::rng::Rng;
+use crate::oracle;
 
 /// Zones whose first of March is a midnight worth a look: far ahead, far behind, half and quarter hours.
 const ZONES: [&str; 5] = ["UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago", "Asia/Kolkata", "Asia/Kathmandu"];
@@ -25,12 +26,15 @@ const ZONES: [&str; 5] = ["UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago", "Asi
 /// Exact money by period of use, and by who pays.
 type Money = BTreeMap<(String, bool, String, Option<String>), i128>;
 
+/// Months around the first of March.
+pub(super) const MONTHS: [&str; 3] = ["2026-02", "2026-03", "2026-04"];
+
 fn currency() -> Currency {
     "CNY".parse().expect("a currency")
 }
 
 /// What is asked for a close, some days after its period.
-fn ask(month: &str, zone: Tz, nonce: u64) -> CloseAsk {
+pub(super) fn ask(month: &str, zone: Tz, nonce: u64) -> CloseAsk {
     let period = close::period(month, zone, &currency()).expect("a month");
     CloseAsk {
         now_ms: period.window.to_ms + 10 * DAY_MS,
@@ -61,7 +65,7 @@ async fn waived(site: &Site, reader: &Reader, mut ask: CloseAsk) -> CloseAsk {
     ask
 }
 
-async fn closed(site: &Site, partitions: usize, ask: CloseAsk) -> Manifest {
+pub(super) async fn closed(site: &Site, partitions: usize, ask: CloseAsk) -> Manifest {
     site.build(partitions).await;
     let reader = reader(site, partitions).await;
     let ask = waived(site, &reader, ask).await;
@@ -111,10 +115,29 @@ async fn fresh(site: &Site, zone: Tz, months: &[&str]) -> (Money, BTreeMap<Strin
     (money, minor)
 }
 
-fn lake(control: &mut Option<Control>, seed: u64, at: i64, worlds: &[World]) -> Site {
+pub(super) fn lake(control: &mut Option<Control>, seed: u64, at: i64, worlds: &[World]) -> Site {
     let site = Site::new();
     *control = Some(reference::control_to_close(site.folder.path(), &mut Rng::new(seed), at, worlds));
     site
+}
+
+/// What the slow implementation bills, exactly: nothing of the engine, of its rules or of a close is in it.
+fn slow(worlds: &[World], control: &Control, zone: Tz, months: &[&str]) -> Money {
+    let mut known = worlds.to_vec();
+    known.iter_mut().for_each(|w| reference::known_to(&mut w.facts, control));
+    let ledgers: Vec<_> = known.iter().map(|w| oracle::ledger(&w.facts)).collect();
+    let mut money = Money::new();
+    for month in months {
+        let window = close::period(month, zone, &currency()).expect("a month").window;
+        let of = |(w, ledger): (&World, &oracle::Ledger)| oracle::pieces(&w.facts, ledger, &w.cluster, window, zone);
+        let mut pieces = known.iter().zip(&ledgers).flat_map(of).collect();
+        for (key, sum) in oracle::bill(&known[0].facts, &mut pieces, window, zone) {
+            let platform = key.team == "(platform)";
+            *money.entry(((*month).to_owned(), platform, key.team, key.cost_center)).or_default() += sum.exact;
+        }
+    }
+    money.retain(|_, exact| *exact != 0);
+    money
 }
 
 async fn compare(seed: u64, zone: Tz) {
@@ -131,7 +154,9 @@ async fn compare(seed: u64, zone: Tz) {
     site.publish(control.as_ref().expect("made")).await;
     site.take_in(&pieces[..2 * third]).await;
     closed(&site, 2, ask("2026-02", zone, 1)).await;
-    // late, and some of it a second time
+    // another price and another owner become known, of time that is closed; then what is late, some of it a second time
+    reference::known_later(control.as_mut().expect("made"), at);
+    site.publish(control.as_ref().expect("made")).await;
     site.take_in(&pieces[third..2 * third + third / 2]).await;
     closed(&site, 1, ask("2026-03", zone, 2)).await;
     rng.shuffle(&mut pieces);
@@ -140,19 +165,21 @@ async fn compare(seed: u64, zone: Tz) {
     let last = closed(&site, 2, ask("2026-04", zone, 3)).await;
 
     let whole = lake(&mut control, seed, at, &worlds);
+    reference::known_later(control.as_mut().expect("made"), at);
     whole.publish(control.as_ref().expect("made")).await;
     whole.take_in(&drive::plain(&worlds)).await;
     whole.build(2).await;
-    let months = ["2026-02", "2026-03", "2026-04"];
-    let (got, got_minor) = billed(&site, zone, &months).await;
-    let (wanted, wanted_minor) = fresh(&whole, zone, &months).await;
+    let (got, got_minor) = billed(&site, zone, &MONTHS).await;
+    let (wanted, wanted_minor) = fresh(&whole, zone, &MONTHS).await;
     assert!(wanted.len() > 3, "seed {seed}: nothing to bill proves nothing: {wanted:?}");
     assert_eq!(got, wanted, "seed {seed} {zone}: closed and corrected is what is known (M2)");
     assert_eq!(got_minor, wanted_minor, "seed {seed} {zone}: to the minor unit");
+    let slow = slow(&worlds, control.as_ref().expect("made"), zone, &MONTHS);
+    assert_eq!(got, slow, "seed {seed} {zone}: closed and corrected is what a loop over milliseconds bills");
     assert!(!last.corrects.is_empty(), "seed {seed}: nothing came late");
     let m2 = close::m2(&site.lake, 2).await.expect("checked").expect("something is closed");
     assert!(!m2.violated, "{m2:?}");
-    for month in months {
+    for month in MONTHS {
         let found = close::verify(&site.lake, 2, month).await.unwrap_or_else(|e| panic!("{e:?}"));
         assert_eq!(found.differs, Vec::<String>::new(), "seed {seed} {month}: {found:#?}");
     }
@@ -164,6 +191,48 @@ async fn worlds_m2_closed_and_corrected_is_what_is_known_in_the_end() {
     for n in 0..asked.unwrap_or(2) {
         let zone = window::zone(ZONES[n as usize % ZONES.len()]).expect("a zone");
         compare(700 + 2 * n, zone).await;
+    }
+}
+
+/// Closed months are computed again only where something that their money is made from changed, and what is then billed is proved
+/// by a computation of all of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn worlds_closed_months_are_looked_at_again_only_where_something_of_them_changed() {
+    let at = window::instant("2026-03-01", chrono_tz::UTC).expect("a date");
+    let worlds = [make::world(748, at)];
+    let mut control = None;
+    let site = lake(&mut control, 748, at, &worlds);
+    let mut control = control.expect("made");
+    site.publish(&control).await;
+    site.take_in(&drive::plain(&worlds)).await;
+    for (nonce, month) in (1..).zip(&MONTHS[..2]) {
+        closed(&site, 2, ask(month, chrono_tz::UTC, nonce)).await;
+    }
+    let april = || ask("2026-04", chrono_tz::UTC, 9);
+    let next = async || {
+        site.build(2).await;
+        let reader = reader(&site, 2).await;
+        close::propose(&site.lake, &reader, &april()).await.unwrap_or_else(|e| panic!("{e:?}")).draft
+    };
+    let draft = next().await;
+    assert_eq!((draft.unchanged, draft.corrections.len()), (vec!["2026-02".to_owned(), "2026-03".to_owned()], 0));
+    // a price of May ends the open ones, and changes nothing that was billed; a build makes runs and units anew
+    reference::known(&mut control, ReferenceTable::Rates, &[",,,H200,,20,CNY,2026-05-01T00:00:00Z,".to_owned()]);
+    site.publish(&control).await;
+    assert_eq!(next().await.unchanged, ["2026-02", "2026-03"]);
+    // the same data once more changes no row either
+    site.take_in(&drive::plain(&worlds)).await;
+    assert_eq!(next().await.unchanged, ["2026-02", "2026-03"]);
+    // an owner of some minutes of March
+    let minutes = format!("account,,*,finders,,,{},{}", reference::iso(at + 1), reference::iso(at + 15 * make::MINUTE));
+    reference::known(&mut control, ReferenceTable::Owners, &[minutes]);
+    site.publish(&control).await;
+    assert_eq!(next().await.unchanged, ["2026-02"]);
+    let done = closed(&site, 2, april()).await;
+    assert_eq!(done.corrects, ["2026-03"]);
+    for month in MONTHS {
+        let found = close::verify(&site.lake, 2, month).await.unwrap_or_else(|e| panic!("{e:?}"));
+        assert_eq!(found.differs, Vec::<String>::new(), "{month}: {found:#?}");
     }
 }
 

@@ -141,6 +141,27 @@ fn control_of(at: &Path, rng: &mut Rng, midnight: i64, worlds: &[World], pools: 
     control
 }
 
+/// Rows that become known, by force where their time is taken.
+pub(super) fn known(control: &mut Control, table: ReferenceTable, lines: &[String]) {
+    let text = format!("{}\n{}\n", table.header().join(","), lines.join("\n"));
+    let options = ImportOptions {
+        now_ms: 2,
+        actor: "test".to_owned(),
+        force: true,
+        reason: Some("found later".to_owned()),
+        approver: Some("test".to_owned()),
+        ..ImportOptions::default()
+    };
+    control.import(table, "later.csv", text.as_bytes(), options).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+}
+
+/// A price and an owner on both sides of a midnight that become known after it was billed.
+pub(super) fn known_later(control: &mut Control, midnight: i64) {
+    let (from, to) = (iso(midnight - 25 * MINUTE), iso(midnight + 20 * MINUTE + 1));
+    known(control, ReferenceTable::Rates, &[format!(",,,H200,,11.111111,CNY,{from},{to}")]);
+    known(control, ReferenceTable::Owners, &[format!("user,,bob,late,CC-9,,{from},{to}")]);
+}
+
 /// The rows that are valid, for the oracle.
 pub(super) fn known_to(facts: &mut Facts, control: &Control) {
     facts.inventory = control.rows().expect("rows");

@@ -61,8 +61,7 @@ pub(in crate::command) async fn uncharged(place: &Place, asked: &Uncharged, form
     let lake = place.lake()?;
     let of = period(place, &lake, &asked.month, asked.zone.as_deref())?;
     let reader = place.reader(&lake).await?;
-    let billed = close::bill(&lake, &reader, &of, &issuer(place)).await?;
-    show(&close::uncharged(&lake, &reader, &of, &billed.bill.lines).await?, format)?;
+    show(&close::uncharged(&lake, &reader, &of).await?, format)?;
     Ok(Outcome::Done)
 }
 
@@ -78,10 +77,8 @@ pub(in crate::command) async fn explain(
     let of: Period = period(place, &lake, month, zone)?;
     let reader = place.reader(&lake).await?;
     let billed = close::bill(&lake, &reader, &of, &issuer(place)).await?;
-    let mut told = Vec::new();
-    for line in close::line_of(&billed.bill, word)? {
-        told.push(close::explain_line(&lake, &reader, &of, &billed, line).await?);
-    }
+    let lines = close::line_of(&billed.bill, word)?;
+    let told = close::explain_lines(&lake, &reader, &of, &billed, &lines).await?;
     match format {
         Format::Json => print(format!("{:#}\n", serde_json::json!(told)).as_bytes())?,
         _ => print(told.iter().map(Told::text).collect::<Vec<_>>().join("\n").as_bytes())?,
