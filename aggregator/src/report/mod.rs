@@ -176,7 +176,7 @@ pub struct Column {
 }
 
 impl Column {
-    fn new(name: &str, heading: &str, kind: Kind) -> Self {
+    pub(crate) fn new(name: &str, heading: &str, kind: Kind) -> Self {
         Self { name: name.to_owned(), heading: heading.to_owned(), kind }
     }
 }
