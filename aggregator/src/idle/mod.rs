@@ -4,8 +4,10 @@
 //! Minutes are read, and not cells: a verdict is about the last minutes, and about every one of them. What is read begins with a UTC
 //! day; of what rested before that an earlier look knows since when ([`Asked::known`]). A look changes nothing.
 
+mod fleet;
 mod read;
 mod report;
+mod stray;
 mod table;
 
 use gpuledger_schema::path::{self, Numbered};

@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::reclaim::{
-    AlertKind, Allocation, Card, Class, Identity, Judgement, Mode, Owner, Reason, Snapshot, Source, Switches, Use,
-    Verdict, Work, Workload,
+    AlertKind, Allocation, Class, Identity, Judgement, Mode, Owner, Reason, Snapshot, Switches, Verdict, Work, Workload,
 };
-use gpuledger_schema::unit::CARD_UNITS;
 
-use super::{Asked, IdleError, Rules};
+use super::{Asked, IdleError, Rules, fleet, stray};
 use crate::engine::Engine;
 use crate::report::ReportError;
 use crate::rows::Columns;
@@ -59,9 +57,9 @@ pub(super) async fn read(
     for batch in rows(engine, "judged").await? {
         judged.extend(runs(&Columns(&batch), &held)?);
     }
-    let mut cards = cards(engine).await?;
+    let mut cards = fleet::cards(engine).await?;
     for batch in rows(engine, "stray").await? {
-        for one in strays(&Columns(&batch))? {
+        for one in stray::strays(&Columns(&batch))? {
             let id = one.allocation.allocation_id;
             // several processes on one card are one case: a person who looks at it sees all of them
             if judged.iter().any(|j| j.allocation.allocation_id == id) {
@@ -78,8 +76,8 @@ pub(super) async fn read(
         mode: if asked.live { Mode::Live } else { Mode::Past },
         policy_hash: rules.policy_hash.clone(),
         switches: Switches::default(),
-        sources: sources(engine).await?,
-        seen: seen(engine).await?,
+        sources: fleet::sources(engine).await?,
+        seen: fleet::seen(engine).await?,
         allocations: judged.iter().map(|j| j.allocation.clone()).collect(),
         cards,
         cases: Vec::new(),
@@ -97,7 +95,7 @@ pub(super) async fn rows(engine: &Engine, table: &str) -> Result<Vec<RecordBatch
 }
 
 /// A word of a closed list, as a statement gave it.
-fn word<T: std::str::FromStr>(column: &str, text: &str) -> Result<T, IdleError> {
+pub(super) fn word<T: std::str::FromStr>(column: &str, text: &str) -> Result<T, IdleError> {
     text.parse().map_err(|_| ReportError::Shape(format!("{column}: `{text}`")).into())
 }
 
@@ -300,128 +298,4 @@ fn judgements(c: &Columns<'_>) -> Result<Vec<Judgement>, IdleError> {
         });
     }
     Ok(out)
-}
-
-/// What holds a card without being a run. That it was seen in every tick is what its statement asks for.
-fn strays(c: &Columns<'_>) -> Result<Vec<Judged>, IdleError> {
-    let (classes, holders, jobs) = (c.word("class")?, c.long("holder")?, c.text("job_raw")?);
-    let (starts, clusters, nodes) = (c.long("start_ms")?, c.word("cluster")?, c.word("node")?);
-    let (devices, boots, pids) = (c.number("device_id")?, c.long("boot_id")?, c.long("pid")?);
-    let (ticks, users, accounts) = (c.long("start_ticks")?, c.text("user")?, c.text("account")?);
-    let (first, newest, commands) = (c.number("first_ms")?, c.number("newest_ms")?, c.text("command")?);
-    let mut out = Vec::new();
-    for i in 0..classes.len() {
-        let class: Class = word("class", &classes[i])?;
-        let user = users[i].clone().unwrap_or_default();
-        let identity = match (class, &jobs[i]) {
-            (Class::JobGone, Some(job)) => Identity::Slurm {
-                cluster: clusters[i].clone(),
-                job_raw: job.clone(),
-                array: None,
-                het: None,
-                user: user.clone(),
-                start_ms: starts[i].unwrap_or(first[i]),
-            },
-            _ => Identity::Process {
-                node: nodes[i].clone(),
-                boot: boots[i].map_or_else(String::new, |b| b.to_string()),
-                pid: pids[i],
-                start_ticks: ticks[i],
-                start_ms: first[i],
-            },
-        };
-        let allocation = Allocation {
-            allocation_id: holders[i].unwrap_or(-devices[i]),
-            identity,
-            owner: Owner { user, account: accounts[i].clone(), team: "unassigned".to_owned(), contact: None },
-            work: Work { task_type: "unknown".to_owned(), pool: "default".to_owned(), ..Work::default() },
-            nodes: vec![nodes[i].clone()],
-            device_ids: vec![devices[i]],
-            gpu_units: CARD_UNITS,
-            judgement: Judgement {
-                policy: Some("default".to_owned()),
-                verdict: Verdict::Idle,
-                reasons: Vec::new(),
-                classes: vec![class],
-                alerts: Vec::new(),
-                rest_from_ms: None,
-                active_from_ms: None,
-                newest_ms: Some(newest[i]),
-                coverage_ppm: Some(1_000_000),
-                peak_ppm: None,
-                power_mw: None,
-                floor_mw: None,
-                mean_ppm: None,
-            },
-        };
-        let label = commands[i].clone();
-        let cluster = clusters[i].clone();
-        out.push(Judged { allocation, cluster, window_ms: None, active_to_ms: None, apart_ms: None, label });
-    }
-    Ok(out)
-}
-
-async fn cards(engine: &Engine) -> Result<Vec<Card>, IdleError> {
-    let mut out: Vec<Card> = Vec::new();
-    for batch in rows(engine, "card_seen").await? {
-        let c = Columns(&batch);
-        let (devices, nodes, newest) = (c.number("device_id")?, c.word("node")?, c.long("newest_ms")?);
-        let (used, total, holders) = (c.long("mem_used_bytes")?, c.long("mem_total_bytes")?, c.long("holder")?);
-        let (is_user, is_holder) = (c.flag("is_user")?, c.flag("is_holder")?);
-        for i in 0..devices.len() {
-            if out.last().is_none_or(|last| last.device_id != devices[i]) {
-                out.push(Card {
-                    device_id: devices[i],
-                    node: nodes[i].clone(),
-                    newest_ms: newest[i],
-                    mem_used_bytes: used[i],
-                    mem_total_bytes: total[i],
-                    users: Vec::new(),
-                    holders: Vec::new(),
-                });
-            }
-            if let (Some(card), Some(holder)) = (out.last_mut(), holders[i]) {
-                card.users.extend(is_user[i].then_some(holder));
-                card.holders.extend(is_holder[i].then_some(holder));
-            }
-        }
-    }
-    Ok(out)
-}
-
-async fn sources(engine: &Engine) -> Result<Vec<Source>, IdleError> {
-    let mut out = Vec::new();
-    for batch in rows(engine, "idle_read").await? {
-        let c = Columns(&batch);
-        let (clusters, read, failed) = (c.word("cluster")?, c.long("read_ms")?, c.long("failed_ms")?);
-        let (errors, jobs, before) = (c.text("error")?, c.long("jobs")?, c.long("jobs_before")?);
-        for (i, cluster) in clusters.into_iter().enumerate() {
-            out.push(Source {
-                cluster,
-                read_ms: read[i],
-                failed_ms: failed[i],
-                error: errors[i].clone(),
-                jobs: jobs[i],
-                jobs_before: before[i],
-            });
-        }
-    }
-    out.sort_by(|a, b| a.cluster.cmp(&b.cluster));
-    Ok(out)
-}
-
-async fn seen(engine: &Engine) -> Result<Use, IdleError> {
-    for batch in rows(engine, "idle_seen").await? {
-        let c = Columns(&batch);
-        let (now, before) = (c.long("coverage_ppm")?, c.long("coverage_before_ppm")?);
-        let quarrels = c.number("disagreeing")?;
-        if let Some(disagreeing) = quarrels.first() {
-            return Ok(Use {
-                coverage_ppm: now[0],
-                coverage_before_ppm: before[0],
-                disagreeing: *disagreeing,
-            });
-        }
-    }
-    Ok(Use::default())
 }

@@ -78,7 +78,10 @@ fn columns(lang: Lang) -> Vec<Column> {
         Column::new("rest_hours", lang.of("rest h", "空闲 h"), Kind::Hours),
         Column::new("coverage", lang.of("measured", "覆盖率"), Kind::Percent),
     ];
-    all.extend(["cluster", "task_type", "queue", "pool", "policy", "rest_from", "newest", "alerts", "label"].map(|n| text(n, "")));
+    all.extend(
+        ["cluster", "task_type", "queue", "pool", "policy", "rest_from", "newest", "alerts", "label"]
+            .map(|n| text(n, "")),
+    );
     all.push(Column::new("window_hours", "", Kind::Hours));
     all.push(Column::new("peak", "", Kind::Percent));
     for name in ["power_mw", "floor_mw", "apart_ms"] {
@@ -164,9 +167,9 @@ fn because(reason: Reason, apart_ms: Option<i64>, rules: &Rules, lang: Lang) -> 
             )
             .to_owned(),
         Reason::Disagreement => lang.of("the witnesses contradict each other", "证据互相矛盾").to_owned(),
-        Reason::SharedPower => {
-            lang.of("others worked on the card, so that its power proves nothing", "同卡有他人工作，功率不能作证").to_owned()
-        }
+        Reason::SharedPower => lang
+            .of("others worked on the card, so that its power proves nothing", "同卡有他人工作，功率不能作证")
+            .to_owned(),
         Reason::DevicesUnnamed => lang.of("not every granted GPU is known by name", "并非每个 GPU 都已知").to_owned(),
         Reason::DeviceNotOk => lang.of("a card is lost, or its readings fail", "显卡丢失或读数失败").to_owned(),
         Reason::SchedulerStale => match lang {

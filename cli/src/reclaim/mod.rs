@@ -81,7 +81,8 @@ impl Reclaimer {
         let control = place.control_to_write(&lake)?;
         let book = reached(place, book_in_force(Some(&control))?.0);
         let path = place.control_path(&lake)?;
-        let world = LakeWorld::new(lake.clone(), place.partitions(), path.clone(), Arc::clone(&clock), take_in, book.clone());
+        let world =
+            LakeWorld::new(lake.clone(), place.partitions(), path.clone(), Arc::clone(&clock), take_in, book.clone());
         let post = Post::new(Control::open(&path)?, place.config.notify(), place, book.clone(), &clock)?;
         let store = ControlStore { control, holder: holder()?, kill_file: KillPath(kill_file(place, &lake)?) };
         let actuator = settings::schedulers(&place.config.reclaim, &clock).await?;
@@ -153,11 +154,17 @@ pub(crate) fn facts(case: &Case) -> Option<gpuledger_schema::reclaim::Allocation
 fn holder() -> anyhow::Result<String> {
     let mut random = [0_u8; 8];
     getrandom::getrandom(&mut random).map_err(|e| anyhow::anyhow!("the system gives no randomness: {e}"))?;
-    Ok(format!("{}:{}:{:016x}", std::env::var("HOSTNAME").unwrap_or_default(), std::process::id(), u64::from_be_bytes(random)))
+    Ok(format!(
+        "{}:{}:{:016x}",
+        std::env::var("HOSTNAME").unwrap_or_default(),
+        std::process::id(),
+        u64::from_be_bytes(random)
+    ))
 }
 
 /// A case by its number, as it was typed.
 pub(crate) fn case_of(control: &Control, typed: &str) -> anyhow::Result<Case> {
-    let id = typed.trim_start_matches("case-").parse().map_err(|_| usage(format!("`{typed}` is no number of a case")))?;
+    let id =
+        typed.trim_start_matches("case-").parse().map_err(|_| usage(format!("`{typed}` is no number of a case")))?;
     control.case(id)?.ok_or_else(|| usage(format!("there is no case {id}: `gpuledger reclaim cases` lists them")))
 }

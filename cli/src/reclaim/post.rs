@@ -212,7 +212,14 @@ impl Post {
     }
 
     /// The messages of a letter: by the typed notice in everybody's language, else as it was written.
-    fn made(&self, letter: &Letter, case: &Case, a: &Allocation, n: usize, contacts: &[ContactRow]) -> Result<Vec<NewMessage>, String> {
+    fn made(
+        &self,
+        letter: &Letter,
+        case: &Case,
+        a: &Allocation,
+        n: usize,
+        contacts: &[ContactRow],
+    ) -> Result<Vec<NewMessage>, String> {
         let now_ms = self.clock.now_ms();
         let (key, cause) = (format!("case/{}/{n}", case.case_id), cause(case.case_id));
         if let Some(notice) = self.notice(letter, case, a) {
@@ -220,7 +227,8 @@ impl Post {
             let made = compose(&self.texts, &self.config, contacts, &notice, &occasion).map_err(|e| e.to_string())?;
             return Ok(made.messages);
         }
-        let who = if a.owner.user.is_empty() { Who::Lead(a.owner.team.clone()) } else { Who::User(a.owner.user.clone()) };
+        let who =
+            if a.owner.user.is_empty() { Who::Lead(a.owner.team.clone()) } else { Who::User(a.owner.user.clone()) };
         let page = self.page(case.case_id, "");
         let text = |chinese: bool| {
             let (title, body) =

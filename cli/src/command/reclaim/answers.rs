@@ -90,7 +90,10 @@ pub(super) fn resume(place: &Place, reason: &str) -> anyhow::Result<Outcome> {
     }
     let path = &store.kill_file.0;
     if path.try_exists().unwrap_or(true) {
-        print(format!("the kill switch is released, but the file {} still stops everything: remove it\n", path.display()).as_bytes())?;
+        print(
+            format!("the kill switch is released, but the file {} still stops everything: remove it\n", path.display())
+                .as_bytes(),
+        )?;
         return Ok(Outcome::Failed);
     }
     print(b"the kill switch and the breaker are released\n")?;

@@ -68,7 +68,10 @@ pub(super) async fn run(place: &Place, asked: &args::Backtest, format: Format) -
                 &book.hash[..12],
                 cases.len()
             );
-            print(format!("{head}\n{}{}", table(&cases, zone), note.map_or_else(String::new, |n| format!("{n}\n"))).as_bytes())?;
+            print(
+                format!("{head}\n{}{}", table(&cases, zone), note.map_or_else(String::new, |n| format!("{n}\n")))
+                    .as_bytes(),
+            )?;
         }
         _ => return Err(usage("a backtest is a table for people, or json")),
     }

@@ -36,8 +36,13 @@ pub(super) fn run(
         Some(c) if all => c.cases_since(i64::MIN)?,
         Some(c) => c.open_cases()?,
     };
-    let mut cases: Vec<(Case, Option<gpuledger_schema::reclaim::Allocation>)> =
-        cases.into_iter().map(|c| { let a = facts(&c); (c, a) }).collect();
+    let mut cases: Vec<(Case, Option<gpuledger_schema::reclaim::Allocation>)> = cases
+        .into_iter()
+        .map(|c| {
+            let a = facts(&c);
+            (c, a)
+        })
+        .collect();
     // what is due first stands first; what is never due by itself, last
     cases.sort_by_key(|(c, _)| (c.state.is_over(), c.deadline_ms.unwrap_or(i64::MAX), c.case_id));
     if matches!(format, Format::Json) {
@@ -57,7 +62,8 @@ pub(super) fn run(
     let rows: Vec<Vec<String>> = cases
         .iter()
         .map(|(c, a)| {
-            let of = |f: fn(&gpuledger_schema::reclaim::Allocation) -> String| a.as_ref().map_or_else(|| "-".to_owned(), f);
+            let of =
+                |f: fn(&gpuledger_schema::reclaim::Allocation) -> String| a.as_ref().map_or_else(|| "-".to_owned(), f);
             let held = if c.held.is_some() { " (held)" } else { "" };
             vec![
                 c.case_id.to_string(),

@@ -99,7 +99,9 @@ fn told(plan: &Plan) -> String {
             out.push(format!("  {}: {}{detail}", left.shown, left.why));
         }
     }
-    out.extend(body.alerts.iter().filter(|a| a.allocation_id.is_some()).map(|a| format!("alert {}: {}", a.kind, a.text)));
+    out.extend(
+        body.alerts.iter().filter(|a| a.allocation_id.is_some()).map(|a| format!("alert {}: {}", a.kind, a.text)),
+    );
     out.push(String::new());
     out.join("\n")
 }
@@ -120,7 +122,10 @@ pub(super) fn check(place: &Place, file: &str) -> anyhow::Result<Outcome> {
     let book = reached(place, book_in_force(place.control(&lake)?.as_ref())?.0);
     let refused = checker::check(&of.plan, &of.snapshot, &book);
     if refused.is_empty() {
-        print(format!("plan {}: {} steps, nothing is refused\n", &of.plan.hash[..12], of.plan.body.steps.len()).as_bytes())?;
+        print(
+            format!("plan {}: {} steps, nothing is refused\n", &of.plan.hash[..12], of.plan.body.steps.len())
+                .as_bytes(),
+        )?;
         return Ok(Outcome::Done);
     }
     let list: String = refused.iter().map(|r| format!("{r}\n")).collect();

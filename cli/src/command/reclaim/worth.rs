@@ -36,7 +36,8 @@ pub(super) async fn sweep(place: &Place, mail: bool, zone: Option<&str>, format:
     let day = show_ms(of.at_ms, zone).split(['T', ' ']).next().unwrap_or_default().to_owned();
     let text = format!("{}\n{}\n", of.text(), occupied(&used, zone));
     if mail {
-        let title = format!("GPUs held and not used, {day}: {} idle, {} unknown of {}", of.idle, of.unknown_in_all, of.scanned);
+        let title =
+            format!("GPUs held and not used, {day}: {} idle, {} unknown of {}", of.idle, of.unknown_in_all, of.scanned);
         let post = &reclaimer.engine.notifier;
         post.to_role(Role::OnCall, &format!("sweep/{day}"), &title, &text).await?;
     }
@@ -71,7 +72,13 @@ fn occupied(of: &Occupancy, zone: Tz) -> String {
     )
 }
 
-pub(super) async fn free(place: &Place, gpus: i64, pool: &str, approve: bool, format: Format) -> anyhow::Result<Outcome> {
+pub(super) async fn free(
+    place: &Place,
+    gpus: i64,
+    pool: &str,
+    approve: bool,
+    format: Format,
+) -> anyhow::Result<Outcome> {
     if gpus < 1 {
         return Err(usage("--gpus is 1 or more"));
     }
@@ -173,7 +180,8 @@ pub(super) async fn value(place: &Place, name: &str, zone: Option<&str>, format:
         let of = priced.iter().zip(&money).filter(|(p, _)| ids.contains(&p.case_id));
         of.fold((0, 0), |(sum, none), (_, m)| (sum + m.unwrap_or(0), none + usize::from(m.is_none())))
     };
-    let worth = Worth { name, window, lines: &lines, currency: currency.code(), digits: currency.digits(), lost: &lost };
+    let worth =
+        Worth { name, window, lines: &lines, currency: currency.code(), digits: currency.digits(), lost: &lost };
     match format {
         Format::Json => print(format!("{:#}\n", worth.json(&amount, &won)).as_bytes())?,
         Format::Table => print(worth.text(&amount).as_bytes())?,
@@ -205,8 +213,18 @@ impl Worth<'_> {
     }
 
     fn text(&self, amount: &Amount<'_>) -> String {
-        let header =
-            ["rule", "team", "opened", "freed", "ended", "won GPU-h", self.currency, "h to free", "false alarms", "failed"];
+        let header = [
+            "rule",
+            "team",
+            "opened",
+            "freed",
+            "ended",
+            "won GPU-h",
+            self.currency,
+            "h to free",
+            "false alarms",
+            "failed",
+        ];
         let mut total = (0_i128, 0_i64);
         let rows: Vec<Vec<String>> = self
             .lines
@@ -243,10 +261,17 @@ impl Worth<'_> {
         }
         let unknown: i64 = self.lines.values().map(|l| l.not_estimated).sum();
         if unknown > 0 {
-            out.push_str(&format!("{unknown} freed cases are not in it: nobody says how long they would have gone on\n"));
+            out.push_str(&format!(
+                "{unknown} freed cases are not in it: nobody says how long they would have gone on\n"
+            ));
         }
         for p in self.lost {
-            out.push_str(&format!("{}: {} runs lost {} GPU-hours of work\n", p.state, p.runs, gpu_hours(p.lost_gpu_ms)));
+            out.push_str(&format!(
+                "{}: {} runs lost {} GPU-hours of work\n",
+                p.state,
+                p.runs,
+                gpu_hours(p.lost_gpu_ms)
+            ));
         }
         out
     }
