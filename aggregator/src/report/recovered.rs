@@ -60,7 +60,7 @@ pub async fn recovered(reader: &Reader, won: &[Won], currency: &Currency) -> Res
 }
 
 fn register(reader: &Reader, won: &[Won]) -> Result<(), ReportError> {
-    let text = |f: fn(&Won) -> Option<&str>| -> ArrayRef { Arc::new(won.iter().map(f).collect::<StringArray>()) };
+    let text = |f: for<'a> fn(&'a Won) -> Option<&'a str>| -> ArrayRef { Arc::new(won.iter().map(f).collect::<StringArray>()) };
     let long = |f: fn(&Won) -> i64| -> ArrayRef { Arc::new(won.iter().map(f).collect::<Int64Array>()) };
     let (words, numbers) = (DataType::Utf8, DataType::Int64);
     let schema = Arc::new(Schema::new(vec![
@@ -74,9 +74,9 @@ fn register(reader: &Reader, won: &[Won]) -> Result<(), ReportError> {
     ]));
     let columns = vec![
         long(|w| w.case_id),
-        text(|w| Some(&w.team)),
-        text(|w| Some(&w.task_type)),
-        text(|w| Some(&w.pool)),
+        text(|w| Some(w.team.as_str())),
+        text(|w| Some(w.task_type.as_str())),
+        text(|w| Some(w.pool.as_str())),
         text(|w| w.model.as_deref()),
         long(|w| w.freed_ms),
         long(|w| w.gpu_ms),
