@@ -60,7 +60,9 @@ pub async fn recovered(reader: &Reader, won: &[Won], currency: &Currency) -> Res
 }
 
 fn register(reader: &Reader, won: &[Won]) -> Result<(), ReportError> {
-    let text = |f: for<'a> fn(&'a Won) -> Option<&'a str>| -> ArrayRef { Arc::new(won.iter().map(f).collect::<StringArray>()) };
+    let text = |f: for<'a> fn(&'a Won) -> Option<&'a str>| -> ArrayRef {
+        Arc::new(won.iter().map(f).collect::<StringArray>())
+    };
     let long = |f: fn(&Won) -> i64| -> ArrayRef { Arc::new(won.iter().map(f).collect::<Int64Array>()) };
     let (words, numbers) = (DataType::Utf8, DataType::Int64);
     let schema = Arc::new(Schema::new(vec![

@@ -3,6 +3,7 @@
 //! The engine and everything that may stop work is the crate `reclaim`; here is only what it stands on. A round can be called by a
 //! command, by `reclaim watch`, and by a server.
 
+mod daily;
 mod post;
 mod rules;
 mod settings;
@@ -28,11 +29,11 @@ use crate::clock::WallClock;
 use crate::outcome::usage;
 use crate::place::Place;
 
+pub(crate) use daily::Daily;
+pub(crate) use post::Post;
 pub(crate) use rules::{Advice, rules};
 pub(crate) use settings::ReclaimConfig;
 pub(crate) use world::LakeWorld;
-
-use post::Post;
 
 /// The engine over this place.
 pub(crate) type PlaceEngine = Engine<LakeWorld, Schedulers, Post, ControlStore<KillPath>>;
@@ -100,7 +101,7 @@ impl Reclaimer {
     }
 
     /// One round: what came back of the mail, then look, plan, check and apply; then nodes of cases that are near are asked to seal
-    /// every tick, and what stands is told to whoever is told of alerts.
+    /// every tick, on-call gets the report of the day, and what stands is told to whoever is told of alerts.
     ///
     /// # Errors
     /// Where nothing was done at all, and why.
@@ -109,6 +110,9 @@ impl Reclaimer {
         self.bounces(now_ms)?;
         let applied = self.engine.round().await?;
         self.ask_nodes(now_ms).await?;
+        if let Err(e) = self.day(now_ms).await {
+            tracing::warn!(error = format!("{e:#}"), "the report of the day was not told");
+        }
         tell::standing(&mut self.engine, &self.place, &applied.plan.body, now_ms).await?;
         Ok(applied)
     }
@@ -125,6 +129,19 @@ impl Reclaimer {
             }
         }
         Ok(())
+    }
+
+    /// The report of the day, told to on-call by the first round of it.
+    async fn day(&mut self, now_ms: i64) -> anyhow::Result<()> {
+        let zone = self.place.zone(None)?.unwrap_or(chrono_tz::Tz::UTC);
+        let post = &self.engine.notifier;
+        let told = !self.engine.book.notify || daily::is_told(post, now_ms, zone).await?;
+        if told || !post.reaches(gpuledger_notify::Role::OnCall).await? {
+            return Ok(());
+        }
+        let (plan, snapshot) = self.engine.plan().await?;
+        let daily = Daily::of(&self.place, &self.lake, &plan, &snapshot, zone).await?;
+        Ok(daily.mail(&self.engine.notifier).await?)
     }
 
     /// Nodes whose minutes are waited for seal each of them for a while.

@@ -104,6 +104,16 @@ impl Post {
         &self.store
     }
 
+    /// Whether anybody of a role has an address now.
+    ///
+    /// # Errors
+    /// Where the control file cannot be read.
+    pub(crate) async fn reaches(&self, role: Role) -> Result<bool, ControlError> {
+        let (who, now_ms) = (Who::Role(role), self.clock.now_ms());
+        let contacts = self.store.call(|c| c.rows::<ContactRow>()).await?;
+        Ok(who.contacts(&contacts, now_ms).next().is_some())
+    }
+
     /// Posts messages to a role, each once under its key, and brings what is due.
     ///
     /// # Errors

@@ -23,7 +23,8 @@ fn reclaim_of_samples_nobody_can_say_and_why() {
     let Some(site) = sampled("reclaim_of_samples_nobody_can_say_and_why") else { return };
     let told = site.ok(&["idle", "--at", "2023-06-24T06:00:00Z"]);
     assert!(told.contains("0 busy, 0 idle"), "{told}");
-    for word in ["one_witness", "only one of the two witnesses spoke", "looks up to 5.0 min apart; a hole over 2.0 min"] {
+    for word in ["one_witness", "only one of the two witnesses spoke", "looks up to 5.0 min apart; a hole over 2.0 min"]
+    {
         assert!(told.contains(word), "`{word}` is not in {told}");
     }
     let table = site.table(&["idle", "--at", "2023-06-24T06:00:00Z"]);
@@ -50,7 +51,10 @@ fn reclaim_backtest_of_samples_finds_the_one_idle_holder() {
     assert_eq!(facts["identity"]["leader"], 2_447_150);
     assert!(found["note"].as_str().unwrap().starts_with("advice only"), "{found:#}");
     // the policy as it would be acted upon makes none of it
-    let none = json(&site.ok(&[&["reclaim", "backtest", &policy, "--format", "json"][..], &window[..4], &["--every", "120"]].concat()));
+    let none =
+        json(&site.ok(
+            &[&["reclaim", "backtest", &policy, "--format", "json"][..], &window[..4], &["--every", "120"]].concat(),
+        ));
     assert_eq!(none["cases"].as_array().unwrap().len(), 0, "{none:#}");
     assert!(none["unknown_verdicts"].as_i64().unwrap() > 40, "{none:#}");
     // nothing of a backtest reaches the store

@@ -71,8 +71,7 @@ impl Mail {
         std::fs::create_dir_all(&folder).unwrap();
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/mail/server.py");
         let mut server = Command::new(python);
-        let mut child =
-            server.arg(script).arg(&folder).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = server.arg(script).arg(&folder).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let said: Value = serde_json::from_str(&line).unwrap();
@@ -180,7 +179,8 @@ fn reclaim_slurm_an_idle_job_is_warned_asked_for_a_checkpoint_put_back_and_seen_
         let warned = of_job(&now, &second).filter(|c| c["case"]["state"] == "warned");
         if let Some(case) = warned.filter(|_| !kept) {
             let id = case["case"]["case_id"].to_string();
-            let said = site.ok(&["reclaim", "answer", &id, "keep", "--for", "2h", "--reason", "evaluation", "--by", "nobody"]);
+            let said =
+                site.ok(&["reclaim", "answer", &id, "keep", "--for", "2h", "--reason", "evaluation", "--by", "nobody"]);
             assert!(said.contains("is kept until"), "{said}");
             kept = true;
         }
@@ -236,14 +236,26 @@ fn proved(site: &Site, slurm: &Slurm, mail: &Mail, folder: &Path, [first, second
     let proof: Value = serde_json::from_str(&site.ok(&["reclaim", "proof", &id])).unwrap();
     let events = proof["events"].as_array().unwrap();
     let kinds: Vec<&str> = events.iter().map(|e| e["kind"].as_str().unwrap()).filter(|k| *k != "postponed").collect();
-    let way = ["opened", "warned", "final_warned", "due_passed", "approved", "intended", "asked", "intended", "asked", "freed"];
+    let way = [
+        "opened",
+        "warned",
+        "final_warned",
+        "due_passed",
+        "approved",
+        "intended",
+        "asked",
+        "intended",
+        "asked",
+        "freed",
+    ];
     assert_eq!(kinds, way, "{proof:#}");
     let of = |kind: &str| events.iter().rev().find(|e| e["kind"] == kind).unwrap();
     assert!(of("warned")["proof"].as_str().unwrap().starts_with("250 "), "{proof:#}");
     assert!(of("asked")["proof"].as_str().unwrap().contains(&format!("scontrol requeue {first}: exit 0")), "{proof:#}");
     assert!(folder.join(format!("checkpoint-{first}")).exists(), "no checkpoint was written");
     // Slurm put it back, and nothing else
-    let state = |job: &str| slurm.run(&format!("scontrol show job {job} | tr ' ' '\\n' | grep -E '^(JobState|Restarts)='"));
+    let state =
+        |job: &str| slurm.run(&format!("scontrol show job {job} | tr ' ' '\\n' | grep -E '^(JobState|Restarts)='"));
     assert!(state(first).contains("Restarts=1"), "{}", state(first));
     for other in [second, third] {
         assert!(state(other).contains("JobState=RUNNING") && state(other).contains("Restarts=0"), "{}", state(other));

@@ -1,16 +1,12 @@
 //! `reclaim sweep`, `free` and `value`: the report of the day, what could be had back, and what it all was worth.
 
 use anyhow::Context;
-use chrono_tz::Tz;
-use gpuledger_aggregator::idle::{Occupancy, occupancy};
 use gpuledger_aggregator::report::{self, Format, Won};
 use gpuledger_control::Control;
-use gpuledger_notify::Role;
 use gpuledger_reclaim::recoverable::{Recoverable, order, recoverable};
-use gpuledger_reclaim::sweep::sweep as sweep_of;
 use gpuledger_reclaim::value::{History, Line, month};
 use gpuledger_schema::unit::CARD_UNITS;
-use gpuledger_schema::window::{self, Window, show_ms};
+use gpuledger_schema::window::{self, Window};
 
 use super::super::reference::actor;
 use super::super::{print, reports, sql::text_table};
@@ -18,10 +14,7 @@ use super::rounds::lead;
 use crate::clock;
 use crate::outcome::{Outcome, usage};
 use crate::place::{Place, take_in};
-use crate::reclaim::{Reclaimer, facts};
-
-/// What ineffective occupancy should be at most, ppm.
-const TARGET_PPM: i64 = 30_000;
+use crate::reclaim::{Daily, Reclaimer, facts};
 
 pub(super) async fn sweep(place: &Place, mail: bool, zone: Option<&str>, format: Format) -> anyhow::Result<Outcome> {
     let zone = super::zone(place, zone)?;
@@ -29,47 +22,18 @@ pub(super) async fn sweep(place: &Place, mail: bool, zone: Option<&str>, format:
     if let Ok(_lock) = lake.lock() {
         take_in(&lake).await?;
     }
-    let used = occupancy(&place.reader(&lake).await?, clock::now_ms()).await?;
-    let mut reclaimer = Reclaimer::open(place, lake, false).await?;
+    let mut reclaimer = Reclaimer::open(place, lake.clone(), false).await?;
     let (plan, snapshot) = reclaimer.engine.plan().await?;
-    let of = sweep_of(&snapshot, &plan);
-    let day = show_ms(of.at_ms, zone).split(['T', ' ']).next().unwrap_or_default().to_owned();
-    let text = format!("{}\n{}\n", of.text(), occupied(&used, zone));
+    let daily = Daily::of(place, &lake, &plan, &snapshot, zone).await?;
     if mail {
-        let title =
-            format!("GPUs held and not used, {day}: {} idle, {} unknown of {}", of.idle, of.unknown_in_all, of.scanned);
-        let post = &reclaimer.engine.notifier;
-        post.to_role(Role::OnCall, &format!("sweep/{day}"), &title, &text).await?;
+        daily.mail(&reclaimer.engine.notifier).await?;
     }
     match format {
-        Format::Json => {
-            let document = serde_json::json!({
-                "day": day,
-                "sweep": of,
-                "ineffective_week_ppm": used.week_ppm(),
-                "ineffective_ppm": used.all_ppm(),
-                "target_ppm": TARGET_PPM,
-            });
-            print(format!("{document:#}\n").as_bytes())?;
-        }
-        Format::Table => print(text.as_bytes())?,
+        Format::Json => print(format!("{:#}\n", daily.json()).as_bytes())?,
+        Format::Table => print(daily.text().as_bytes())?,
         _ => return Err(usage("a sweep is text for people, or json")),
     }
     Ok(Outcome::Done)
-}
-
-/// Ineffective occupancy in a sentence.
-fn occupied(of: &Occupancy, zone: Tz) -> String {
-    let percent = |ppm: Option<i64>| {
-        ppm.map_or_else(|| "unknown".to_owned(), |p| format!("{}.{} %", p / 10_000, p % 10_000 / 1_000))
-    };
-    let since = of.first_ms.map_or_else(|| "never measured".to_owned(), |ms| format!("since {}", show_ms(ms, zone)));
-    format!(
-        "held and not used, of what was held and measured: {} in the last seven days, {} {since}; target {} %",
-        percent(of.week_ppm()),
-        percent(of.all_ppm()),
-        TARGET_PPM / 10_000
-    )
 }
 
 pub(super) async fn free(
