@@ -1,11 +1,11 @@
 -- The cards that each of them holds at that instant, as far as they are known by name. A run is looked at where what is known of it
 -- ends, a session in the newest tick of the card.
 -- grain: run x device. key: holder, device_id
--- inputs: run, holder, idle_newest, device_span
+-- inputs: standing, holder, idle_newest, device_span
 -- parameters: at_ms BIGINT
 -- output: idle_card
 WITH at AS (
-    SELECT holder, kind, CASE WHEN end_ms < CAST($at_ms AS BIGINT) THEN end_ms ELSE CAST($at_ms AS BIGINT) END AS at_ms FROM run
+    SELECT holder, kind, CASE WHEN end_ms < CAST($at_ms AS BIGINT) THEN end_ms ELSE CAST($at_ms AS BIGINT) END AS at_ms FROM standing
 ),
 held AS (
     SELECT h.holder, h.device_id, max(h.from_ms) AS from_ms

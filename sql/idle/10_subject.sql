@@ -1,16 +1,16 @@
 -- What is judged: whoever holds GPUs at that instant, each with the policy that speaks of it (the most specific of those that hold:
 -- team, then queue, then task type, then pool, then cluster) and its windows. cards: how many of its GPUs are known by name.
 -- grain: run. key: holder. units: epoch ms, ms, ppm
--- inputs: run, run_place, idle_card, idle_policy
+-- inputs: standing, run_place, idle_card, idle_policy
 -- parameters: at_ms BIGINT
 -- output: idle_subject
 WITH named AS (
     SELECT holder, count(DISTINCT device_id) AS cards FROM idle_card GROUP BY holder
 ),
-standing AS (
+placed AS (
     SELECT r.holder, r.kind, r.cluster, r.job_raw, r.queue, r.task_type, p.team, p.pool, r.gpu_count, r.gpu_units, r.start_ms,
         coalesce(n.cards, 0) AS cards
-    FROM run r
+    FROM standing r
     JOIN run_place p ON p.holder = r.holder
     LEFT JOIN named n ON n.holder = r.holder
 ),
@@ -20,7 +20,7 @@ ranked AS (
             PARTITION BY s.holder
             ORDER BY i.team IS NULL, i.queue IS NULL, i.task_type IS NULL, i.pool IS NULL, i.cluster IS NULL, i.policy
         ) AS place
-    FROM standing s
+    FROM placed s
     JOIN idle_policy i ON (i.team IS NULL OR i.team = s.team) AND (i.queue IS NULL OR i.queue = s.queue)
         AND (i.task_type IS NULL OR i.task_type = s.task_type) AND (i.pool IS NULL OR i.pool = s.pool)
         AND (i.cluster IS NULL OR i.cluster = s.cluster)

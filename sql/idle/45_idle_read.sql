@@ -2,7 +2,7 @@
 -- reading and the one before it showed. Of the past, an import speaks of all its time as if it had been read just then. A cluster
 -- of which nobody holds anything and that was not read for a day is not looked at: it may be no more.
 -- grain: cluster. key: cluster. units: epoch ms
--- inputs: reading, scheduler_run, run
+-- inputs: reading, scheduler_run, standing
 -- parameters: at_ms BIGINT, live BOOLEAN
 -- output: idle_read
 WITH good AS (
@@ -51,4 +51,4 @@ LEFT JOIN newest n ON n.cluster = k.cluster
 LEFT JOIN earlier e ON e.cluster = k.cluster
 LEFT JOIN bad b ON b.cluster = k.cluster AND b.place = 1
 LEFT JOIN counted c ON c.cluster = k.cluster
-WHERE n.read_ms >= CAST($at_ms AS BIGINT) - 86400000 OR k.cluster IN (SELECT cluster FROM run WHERE kind <> 'session')
+WHERE n.read_ms >= CAST($at_ms AS BIGINT) - 86400000 OR k.cluster IN (SELECT cluster FROM standing WHERE kind <> 'session')

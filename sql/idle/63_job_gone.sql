@@ -2,7 +2,7 @@
 -- that began two minutes after the end, or later. Only a successful reading that is fresh says that a run is gone, and only if the
 -- one before it said so, too (C58); an id that was put back into the queue and runs again is not gone.
 -- grain: run x device x process. key: holder, device_id, boot_id, pid, start_ticks. units: epoch ms
--- inputs: scheduler_run, run, idle_read, process_minute, tick, idle_newest
+-- inputs: scheduler_run, standing, idle_read, process_minute, tick, idle_newest
 -- parameters: at_ms BIGINT, day_from INT, reading_ms BIGINT
 -- output: idle_job_gone
 WITH gone AS (
@@ -11,7 +11,7 @@ WITH gone AS (
     JOIN idle_read i ON i.cluster = r.cluster
     WHERE (NOT r.open OR r.last_seen_ms IS NOT NULL) AND r.end_ms < i.before_ms AND i.failed_ms IS NULL
         AND abs(CAST($at_ms AS BIGINT) - i.read_ms) <= CAST($reading_ms AS BIGINT)
-        AND NOT EXISTS (SELECT 1 FROM run n WHERE n.hint_id = r.hint_id)
+        AND NOT EXISTS (SELECT 1 FROM standing n WHERE n.hint_id = r.hint_id)
 ),
 latest AS (
     SELECT holder, hint_id, end_ms, row_number() OVER (PARTITION BY hint_id ORDER BY end_ms DESC, holder) AS place FROM gone

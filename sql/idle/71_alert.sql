@@ -3,7 +3,7 @@
 -- now and then (works in at most a twentieth of its ticks of a day, and in one at least); more GPU memory than granted in the last
 -- quarter of an hour; witnesses that contradict each other in its window; some cards in use and some never used.
 -- grain: run. key: holder
--- inputs: idle_subject, run, idle_card, idle_tick, idle_newest, idle_run, idle_clock, holder_tick
+-- inputs: idle_subject, standing, idle_card, idle_tick, idle_newest, idle_run, idle_clock, holder_tick
 -- parameters: at_ms BIGINT, tick_ms BIGINT
 -- output: idle_alert
 WITH hung AS (
@@ -49,7 +49,7 @@ SELECT s.holder,
     coalesce(i.quarrel_ms > i.newest_ms - i.window_ms, i.quarrel_ms IS NOT NULL) AS disagreement,
     coalesce(c.never > 0 AND c.used > 0, false) AS partly_idle
 FROM idle_subject s
-JOIN run r ON r.holder = s.holder
+JOIN standing r ON r.holder = s.holder
 LEFT JOIN hung h ON h.holder = s.holder
 LEFT JOIN lost l ON l.holder = s.holder
 LEFT JOIN day d ON d.holder = s.holder

@@ -1,7 +1,7 @@
 -- Which holders stand above their team's quota of a pool at that instant: what a team holds beyond it lies on its runs that started
 -- last (of equal starts the greater id). A quota that is a part of a pool is not looked at here.
 -- grain: holder. key: holder. units: share units
--- inputs: run, run_place, quota
+-- inputs: standing, run_place, quota
 -- parameters: at_ms BIGINT
 -- output: idle_borrowed
 WITH allowed AS (
@@ -14,7 +14,7 @@ running AS (
     SELECT r.holder, p.team, p.pool,
         sum(r.gpu_units) OVER (PARTITION BY p.team, p.pool ORDER BY r.start_ms, r.holder
             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS upto_units
-    FROM run r
+    FROM standing r
     JOIN run_place p ON p.holder = r.holder
 )
 SELECT r.holder

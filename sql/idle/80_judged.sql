@@ -3,13 +3,13 @@
 -- name it. siblings_busy: pods of the same workload that work, itself not counted; absent where one of them is not judged.
 -- leader_ticks: start of a session's leader, where a row of it says so.
 -- grain: holder. key: holder. units: epoch ms, ms, ppm, mW, share units
--- inputs: run, idle_subject, run_place, verdict, idle_low_use, idle_dead_holder, idle_alert, idle_borrowed, idle_reached, spec, process_minute
+-- inputs: standing, idle_subject, run_place, verdict, idle_low_use, idle_dead_holder, idle_alert, idle_borrowed, idle_reached, spec, process_minute
 -- parameters: at_ms BIGINT, day_from INT
 -- output: judged
 WITH longest AS (
     SELECT r.holder, s.max_hours * 3600000 AS max_ms,
         row_number() OVER (PARTITION BY r.holder ORDER BY s.team IS NULL, s.from_ms) AS place
-    FROM run r
+    FROM standing r
     JOIN run_place p ON p.holder = r.holder
     JOIN spec s ON s.task_type = r.task_type AND (s.team IS NULL OR s.team = p.team)
         AND s.from_ms <= r.start_ms AND (s.to_ms IS NULL OR s.to_ms > r.start_ms)
@@ -19,19 +19,19 @@ dead AS (
     SELECT DISTINCT holder FROM idle_dead_holder
 ),
 leader AS (
-    SELECT DISTINCT cluster, het_leader FROM run WHERE het_leader IS NOT NULL
+    SELECT DISTINCT cluster, het_leader FROM standing WHERE het_leader IS NOT NULL
 ),
 starts AS (
     SELECT p.hint_id AS holder, min(p.start_ticks) AS leader_ticks
     FROM process_minute p
-    WHERE p.day >= CAST($day_from AS INT) AND p.hint_id IN (SELECT holder FROM run WHERE kind = 'session')
+    WHERE p.day >= CAST($day_from AS INT) AND p.hint_id IN (SELECT holder FROM standing WHERE kind = 'session')
         AND p.hint = 'session:' || CAST(p.pid AS VARCHAR)
     GROUP BY p.hint_id
 ),
 sibling AS (
     SELECT r.cluster, r.workload_uid, count(*) AS pods, count(CASE WHEN v.verdict = 'busy' THEN 1 END) AS busy,
         count(CASE WHEN coalesce(v.verdict, 'unknown') = 'unknown' THEN 1 END) AS unknown
-    FROM run r
+    FROM standing r
     LEFT JOIN verdict v ON v.holder = r.holder
     WHERE r.workload_uid IS NOT NULL
     GROUP BY r.cluster, r.workload_uid
@@ -49,7 +49,7 @@ SELECT r.holder, r.kind, r.is_pod, r.cluster, r.job_raw, r."user", r.account, r.
     coalesce(x.token_load AND u.holder IS NOT NULL, false) AS token_load,
     coalesce(x.memory_over_quota, false) AS memory_over_quota, coalesce(x.disagreement, false) AS disagreement,
     coalesce(x.partly_idle, false) AS partly_idle
-FROM run r
+FROM standing r
 LEFT JOIN idle_subject j ON j.holder = r.holder
 LEFT JOIN run_place p ON p.holder = r.holder
 LEFT JOIN verdict v ON v.holder = r.holder

@@ -189,7 +189,8 @@ async fn steps(engine: &Engine, rules: &Rules, asked: &Asked<'_>, from_day: i32)
     let verdict = Params::from([at.clone(), tick, reading.clone(), coverage, hole.clone()]);
     for (step, params) in [
         ("idle/01_newest", &when),
-        ("idle/02_run", &Params::from([at.clone(), live.clone(), day.clone()])),
+        ("idle/02_standing", &Params::from([at.clone(), live.clone(), day.clone()])),
+        ("idle/03_run", &none),
         ("idle/03_idle_card", &when),
         ("idle/04_slot_use", &none),
         ("ledger/61_unit", &none),

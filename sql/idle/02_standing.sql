@@ -3,8 +3,8 @@
 -- grain: holder. key: holder. units: epoch ms, share units
 -- inputs: scheduler_run, session, idle_newest, process_minute, device_span, name, sample
 -- parameters: at_ms BIGINT, live BOOLEAN, day_from INT
--- output: run
-WITH standing AS (
+-- output: standing
+WITH there AS (
     SELECT s.holder, min(s.from_ms) AS start_ms, max(s.to_ms) AS end_ms, count(DISTINCT s.device_id) AS cards,
         max(d.cluster) AS cluster, max(d.node) AS node, max(d.model) AS model, max(d.queue) AS queue
     FROM session s
@@ -16,13 +16,13 @@ WITH standing AS (
 told AS (
     SELECT p.hint_id AS holder, max(p."user") AS "user", max(p.command) AS command, max(p.hint) AS hint, max(p.boot_id) AS boot_id
     FROM process_minute p
-    WHERE p.day >= CAST($day_from AS INT) AND p.hint_id IN (SELECT holder FROM standing)
+    WHERE p.day >= CAST($day_from AS INT) AND p.hint_id IN (SELECT holder FROM there)
     GROUP BY p.hint_id
     UNION ALL
     SELECT n.id, n.d, max(s.command), 'session:' || n.c, CAST(NULL AS BIGINT)
     FROM name n
     JOIN sample s ON s.cluster = n.a AND s.node = n.b AND s.job = n.c AND s."user" = n.d
-    WHERE n.kind = 'session' AND n.id IN (SELECT holder FROM standing)
+    WHERE n.kind = 'session' AND n.id IN (SELECT holder FROM there)
     GROUP BY n.id, n.d, n.c
 )
 SELECT r.holder, r.kind, r.cluster, r.job_raw, r."user", r.account, r.queue, r.qos, r.name, r.labels, r.workload_kind,
@@ -36,6 +36,6 @@ UNION ALL
 SELECT s.holder, 'session', s.cluster, t.hint, t."user", NULL, s.queue, NULL, t.command, NULL, NULL,
     NULL, NULL, 'unknown', s.model, s.start_ms, s.end_ms, s.cards * 72072000, s.cards, NULL,
     NULL, s.node, NULL, NULL, NULL, NULL, NULL, NULL,
-    s.holder, false, t.boot_id
-FROM standing s
+    s.holder AS hint_id, false, t.boot_id
+FROM there s
 LEFT JOIN told t ON t.holder = s.holder
