@@ -4,7 +4,7 @@
 -- leader_ticks: start of a session's leader, where a row of it says so.
 -- grain: holder. key: holder. units: epoch ms, ms, ppm, mW, share units
 -- inputs: standing, idle_subject, run_place, verdict, idle_low_use, idle_dead_holder, idle_alert, idle_borrowed, idle_reached, spec, process_minute
--- parameters: at_ms BIGINT, day_from INT
+-- parameters: day_from INT
 -- output: judged
 WITH longest AS (
     SELECT r.holder, s.max_hours * 3600000 AS max_ms,

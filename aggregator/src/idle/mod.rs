@@ -184,6 +184,7 @@ async fn steps(engine: &Engine, rules: &Rules, asked: &Asked<'_>, from_day: i32)
     let none = Params::new();
     let when = Params::from([at.clone()]);
     let by_day = Params::from([at.clone(), day.clone()]);
+    let day_alone = Params::from([day.clone()]);
     let clock = Params::from([hole.clone(), seen]);
     let fresh = Params::from([at.clone(), tick.clone()]);
     let verdict = Params::from([at.clone(), tick, reading.clone(), coverage, hole.clone()]);
@@ -219,7 +220,7 @@ async fn steps(engine: &Engine, rules: &Rules, asked: &Asked<'_>, from_day: i32)
         ("idle/71_alert", &fresh),
         ("idle/72_borrowed", &when),
         ("idle/73_reached", &when),
-        ("idle/80_judged", &by_day),
+        ("idle/80_judged", &day_alone),
         ("idle/81_stray", &none),
         ("idle/82_card_seen", &by_day),
     ] {
