@@ -44,7 +44,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("export", &["schema"]),
     ("notify", &["schema", "control"]),
     ("reclaim", &["schema", "control", "scheduler"]),
-    ("cli", &["schema", "scheduler", "collector", "control", "aggregator", "export", "nvml-sim"]),
+    ("cli", &["schema", "scheduler", "collector", "control", "aggregator", "export", "notify", "reclaim", "nvml-sim"]),
     ("tests", &["schema", "scheduler", "collector", "control", "aggregator", "cli"]),
     ("tests/nvml-sim", &[]),
 ];

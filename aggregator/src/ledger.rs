@@ -21,9 +21,11 @@ use crate::{rows, statement};
 mod again;
 mod name;
 mod span;
+mod tick;
 
 pub use again::{Again, Spans, again};
 pub use name::name_ids;
+pub(crate) use tick::tick_steps;
 
 /// Rows of minutes a span may have before it is cut; a day above it is a span of its own.
 const SPAN_ROWS: i64 = 2_000_000;

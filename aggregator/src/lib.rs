@@ -9,6 +9,7 @@ pub mod check;
 pub mod close;
 pub mod engine;
 pub mod explain;
+pub mod idle;
 pub mod ingest;
 pub mod keep;
 pub mod lake;

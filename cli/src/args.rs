@@ -8,6 +8,7 @@ mod close;
 mod export;
 mod keep;
 mod money;
+mod reclaim;
 mod report;
 
 pub(crate) use close::{Close, Correct, LineAnswer, Periods, Statement, StatementAnswer, Uncharged, Verify};
@@ -16,6 +17,7 @@ pub(crate) use keep::{Backup, Maintain, Restore};
 pub(crate) use money::{
     Audit, AuditVerify, Budgets, Cost, Forced, ManualLine, ManualLines, Memory, Quote, Rates, Reference, Withdraw,
 };
+pub(crate) use reclaim::{Backtest, Exempt, Idle, Loose, OfCase, OwnerAnswer, Plan, Policy, Reclaim};
 pub(crate) use report::{Asked, Assets, Census, FindingsAsked, Health, Job, Report};
 
 const EXAMPLES: &str = "Examples:
@@ -140,6 +142,14 @@ pub(crate) enum Command {
         after_help = "Examples:\n  gpuledger findings done idle_since alpha/4711 --reason \"idle limit set\"\n  gpuledger findings dismiss low_use alpha/4711 --reason \"as intended\"\n  gpuledger findings verify --zone UTC"
     )]
     Findings(Findings),
+    /// Who holds GPUs and whether they are used: busy, idle, or unknown and why
+    #[command(
+        after_help = "Examples:\n  gpuledger idle\n  gpuledger idle --at 2026-10-12T09:00 --zone Europe/Berlin\n  gpuledger idle --at 2023-06-24T06:00:00Z --witnesses 1 --hole-minutes 10"
+    )]
+    Idle(Idle),
+    /// Find GPUs that are held and not used, warn, free them, and prove it
+    #[command(subcommand)]
+    Reclaim(Reclaim),
     /// Why a run costs what it costs: its holdings, cells, minutes, rates and owners
     #[command(
         after_help = "Examples:\n  gpuledger explain 163485 --zone UTC\n  gpuledger explain alpha/163485 --zone UTC --cells --minutes\n  gpuledger explain line 2026-03 vision"

@@ -7,6 +7,7 @@ mod config;
 mod demo;
 mod outcome;
 mod place;
+mod reclaim;
 
 use std::process::ExitCode;
 

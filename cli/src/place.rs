@@ -20,7 +20,7 @@ use crate::outcome::usage;
 pub(crate) const DEFAULT_DATA: &str = "gpuledger-data";
 
 /// Settings of this run.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) data: String,
     pub(crate) config: Config,

@@ -51,6 +51,19 @@ pub struct Switched {
     pub reason: String,
 }
 
+/// A policy that was put into force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyUse {
+    /// When, epoch ms.
+    pub at_ms: i64,
+    /// Who did.
+    pub actor: String,
+    /// Name of the file that it was read from.
+    pub file: String,
+    /// SHA-256 of its text, in hex.
+    pub hash: String,
+}
+
 impl Control {
     /// Leads, or goes on leading, until `ttl_ms` from now: the fence to write with. None while another does.
     pub fn lead(&mut self, holder: &str, now_ms: i64, ttl_ms: i64) -> Result<Option<i64>, ControlError> {
@@ -108,6 +121,36 @@ impl Control {
                 params![hash, at_ms, actor, text],
             )?;
             Ok(())
+        })
+    }
+
+    /// Puts a policy into force: from now on it is the one that counts. One that is in force already changes nothing.
+    pub fn use_policy(&mut self, of: &PolicyUse, text: &str) -> Result<(), ControlError> {
+        self.change(WRITE, |c| {
+            c.execute(
+                "INSERT INTO reclaim_policy (hash, at_ms, actor, text) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+                params![of.hash, of.at_ms, of.actor, text],
+            )?;
+            let select = "SELECT hash FROM reclaim_policy_use ORDER BY use_id DESC LIMIT 1";
+            let now: Option<String> = c.query_row(select, [], |r| r.get(0)).optional()?;
+            if now.as_deref() != Some(of.hash.as_str()) {
+                c.execute(
+                    "INSERT INTO reclaim_policy_use (at_ms, actor, file, hash) VALUES (?1, ?2, ?3, ?4)",
+                    params![of.at_ms, of.actor, of.file, of.hash],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Every policy that was put into force, oldest first; the last one is in force.
+    pub fn policies_used(&self) -> Result<Vec<PolicyUse>, ControlError> {
+        self.look(READ, |c| {
+            let mut find = c.prepare("SELECT at_ms, actor, file, hash FROM reclaim_policy_use ORDER BY use_id")?;
+            let read = |r: &rusqlite::Row<'_>| {
+                Ok(PolicyUse { at_ms: r.get(0)?, actor: r.get(1)?, file: r.get(2)?, hash: r.get(3)? })
+            };
+            Ok(find.query_map([], read)?.collect::<rusqlite::Result<_>>()?)
         })
     }
 

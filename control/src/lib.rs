@@ -40,7 +40,7 @@ mod week;
 
 pub use audit::{AuditCheck, AuditQuery, BrokenLink, Entry, Head, NotAHead, Who};
 pub use case::CaseError;
-pub use case_engine::{Switch, Switched};
+pub use case_engine::{PolicyUse, Switch, Switched};
 pub use control::{Control, Edit};
 pub use error::{ControlError, Problem};
 pub use import::{ImportOptions, ImportReport};

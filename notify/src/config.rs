@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::calendar::{CalendarConfig, CalendarError, WorkCalendar};
+pub use crate::calendar::CalendarConfig;
+use crate::calendar::{CalendarError, WorkCalendar};
 use crate::mail;
 
 /// Largest file of a secret, in bytes.

@@ -70,6 +70,11 @@ impl Backtest {
         }
     }
 
+    /// Allocations of open cases, and since when they are known to be at rest, epoch ms: what the next look goes on from.
+    pub fn known(&self) -> Vec<(i64, i64)> {
+        self.open.values().filter_map(|c| c.rest_from_ms.map(|from| (c.allocation_id, from))).collect()
+    }
+
     /// Every case, by when it was opened.
     pub fn cases(&self) -> Vec<&Case> {
         let mut out: Vec<&Case> = self.over.iter().chain(self.open.values()).collect();

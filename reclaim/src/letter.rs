@@ -23,6 +23,12 @@ pub struct Letter {
     pub body: String,
     /// Text, Chinese.
     pub body_zh: String,
+    /// Path of the page that it names, below wherever pages are.
+    pub link: String,
+    /// The deadline that it names, or when the GPUs were seen free, epoch ms.
+    pub at_ms: Option<i64>,
+    /// What is, or was, asked of the scheduler.
+    pub act: Option<ActKind>,
 }
 
 /// The letter that a notice is.
@@ -78,7 +84,7 @@ fn write(kind: &'static str, case: &Case, a: &Allocation, at_ms: Option<i64>, ac
                 ("at", &at),
                 ("act", &act),
                 ("mean", &a.judgement.mean_ppm.map_or_else(|| "?".to_owned(), tenths_of_percent)),
-                ("link", &format!("/case/{}", case.case_id)),
+                ("link", &page(case.case_id)),
             ],
         )
     };
@@ -90,7 +96,15 @@ fn write(kind: &'static str, case: &Case, a: &Allocation, at_ms: Option<i64>, ac
         subject_zh: of(Lang::Zh, "subject"),
         body: of(Lang::En, "body"),
         body_zh: of(Lang::Zh, "body"),
+        link: page(case.case_id),
+        at_ms,
+        act,
     })
+}
+
+/// The page of a case.
+fn page(case_id: i64) -> String {
+    format!("/reclaim/{case_id}")
 }
 
 /// Share units as GPUs.

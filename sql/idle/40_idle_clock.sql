@@ -1,12 +1,14 @@
 -- The clocks of each card of a holder: since when it has been at rest, and since when it has worked.
--- Rest begins after the last tick that was busy or a quarrel, and after the last hole: more than two minutes in which no tick said
--- busy or rest (counted from the start of the run, too). Work begins after the last pause of more than five minutes.
+-- Rest begins after the last tick that was busy or a quarrel, and after the last hole: more than `hole_ms` (two minutes) in which no
+-- tick said busy or rest, counted from the start of the run, too, or from `seen_ms` where what is read begins later. Work begins
+-- after the last pause of more than five minutes.
 -- grain: device x holder. key: device_id, holder. units: epoch ms
 -- inputs: idle_tick, idle_subject
--- parameters: none
+-- parameters: hole_ms BIGINT, seen_ms BIGINT
 -- output: idle_clock
 WITH told AS (
-    SELECT t.device_id, t.holder, s.start_ms, t.state, t.to_ms, t.reason,
+    SELECT t.device_id, t.holder, t.state, t.to_ms, t.reason,
+        CASE WHEN s.start_ms < CAST($seen_ms AS BIGINT) THEN CAST($seen_ms AS BIGINT) ELSE s.start_ms END AS start_ms,
         CASE WHEN t.from_ms > s.start_ms THEN t.from_ms ELSE s.start_ms END AS from_ms
     FROM idle_tick t
     JOIN idle_subject s ON s.holder = t.holder AND s.start_ms < t.to_ms
@@ -19,7 +21,7 @@ known AS (
 ),
 holes AS (
     SELECT device_id, holder, min(start_ms) AS start_ms, min(from_ms) AS first_ms, max(to_ms) AS newest_ms,
-        max(CASE WHEN from_ms - coalesce(before_ms, start_ms) > 120000 THEN from_ms END) AS hole_ms
+        max(CASE WHEN from_ms - coalesce(before_ms, start_ms) > CAST($hole_ms AS BIGINT) THEN from_ms END) AS hole_ms
     FROM known
     GROUP BY device_id, holder
 ),

@@ -17,6 +17,7 @@ row_of AS (
     JOIN tick t ON t.device_id = o.device_id AND t.from_ms = o.from_ms
     JOIN process_minute m ON m.device_id = o.device_id AND m.boot_id = o.boot_id AND m.seq = o.seq
     WHERE m.day >= CAST($day_from AS INT) AND t.to_ms > CAST($at_ms AS BIGINT) - 900000
+        AND t.to_ms <= CAST($at_ms AS BIGINT)
 )
 SELECT holder, device_id, boot_id, pid, start_ticks, max("user") AS "user", max(state) AS state, max(to_ms) AS newest_ms
 FROM row_of

@@ -31,7 +31,7 @@ impl FromStr for Lang {
 
 impl Lang {
     /// The text of this language.
-    pub(super) fn of(self, en: &'static str, zh: &'static str) -> &'static str {
+    pub(crate) fn of(self, en: &'static str, zh: &'static str) -> &'static str {
         match self {
             Self::En => en,
             Self::Zh => zh,

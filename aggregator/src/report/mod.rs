@@ -31,6 +31,7 @@ mod money;
 mod quota;
 mod quote;
 mod reader;
+mod recovered;
 mod render;
 mod samples;
 mod usage;
@@ -59,6 +60,7 @@ pub(crate) use money::{hand_down, round};
 pub use quota::{quota, quota_runs};
 pub use quote::{MemoryAsked, QuoteAsked, memory, quote};
 pub use reader::Reader;
+pub use recovered::{Preempted, Won, preempted, recovered};
 pub use render::{Format, RenderError, UnknownFormat, render};
 pub(crate) use render::{hours, money};
 pub use samples::samples;
@@ -176,7 +178,7 @@ pub struct Column {
 }
 
 impl Column {
-    fn new(name: &str, heading: &str, kind: Kind) -> Self {
+    pub(crate) fn new(name: &str, heading: &str, kind: Kind) -> Self {
         Self { name: name.to_owned(), heading: heading.to_owned(), kind }
     }
 }

@@ -19,11 +19,13 @@ mod demo;
 mod explain;
 mod export;
 mod findings;
+mod idle;
 mod import;
 mod keep;
 mod live;
 mod manual;
 mod quote;
+mod reclaim;
 mod reference;
 mod reports;
 mod sql;
@@ -88,6 +90,8 @@ async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<O
         Command::Contacts(r) => reference::run(place, ReferenceTable::Contacts, r, format).await,
         Command::Report(r) => reports::run(place, r, format).await,
         Command::Findings(f) => findings::run(place, f, format).await,
+        Command::Idle(i) => idle::run(place, &i, format).await,
+        Command::Reclaim(r) => reclaim::run(place, r, format).await,
         Command::Explain(e) => explain::run(place, &e, format).await,
         Command::Close(c) => close::run(place, &c, format).await,
         Command::Periods(p) => close::periods(place, &p, format).await,

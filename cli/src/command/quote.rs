@@ -22,7 +22,7 @@ pub(super) async fn run(place: &Place, asked: &Quote, format: Format) -> anyhow:
     if asked.gpus == 0 {
         return Err(usage("--gpus is 1 or more"));
     }
-    let from_ms = instant(&asked.from, zone)?;
+    let from_ms = instant("--from", &asked.from, zone)?;
     let window = Window { from_ms, to_ms: from_ms + duration_ms(&asked.duration)? };
     let task_type: TaskType = asked.task_type.parse().map_err(|e| usage(format!("--task-type {e}")))?;
     let memory = memory(&asked.memory)?;
@@ -50,18 +50,18 @@ pub(super) async fn run(place: &Place, asked: &Quote, format: Format) -> anyhow:
 }
 
 /// A date, an instant with its offset, or a local time of the zone that exists there once.
-fn instant(text: &str, zone: Tz) -> anyhow::Result<i64> {
+pub(super) fn instant(option: &str, text: &str, zone: Tz) -> anyhow::Result<i64> {
     let local =
         ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"].iter().find_map(|f| NaiveDateTime::parse_from_str(text, f).ok());
     let read = match local {
         Some(local) => window::local_to_ms(local, zone),
         None => window::instant(text, zone),
     };
-    read.map_err(|e| usage(format!("--from: {e}")))
+    read.map_err(|e| usage(format!("{option}: {e}")))
 }
 
 /// `90m`, `12h`, `3d`, `1d12h` in milliseconds.
-fn duration_ms(text: &str) -> anyhow::Result<i64> {
+pub(super) fn duration_ms(text: &str) -> anyhow::Result<i64> {
     let bad =
         || usage(format!("--for `{text}` is not a time such as 90m, 12h, 3d or 1d12h, of at most {DAYS_MAX} days"));
     let (mut sum, mut digits) = (0_i64, String::new());

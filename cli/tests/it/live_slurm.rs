@@ -39,8 +39,8 @@ sm = { constant = 0 }
 "#;
 
 /// A private Slurm of two nodes with two GPUs each; it ends with the test.
-struct Slurm {
-    folder: PathBuf,
+pub(crate) struct Slurm {
+    pub(crate) folder: PathBuf,
     scripts: PathBuf,
 }
 
@@ -51,7 +51,7 @@ impl Drop for Slurm {
 }
 
 impl Slurm {
-    fn start(folder: PathBuf) -> Option<Self> {
+    pub(crate) fn start(folder: PathBuf) -> Option<Self> {
         let scripts = PathBuf::from(shared("live_slurm", "slurm")?);
         let there = |name: &str| {
             let paths = std::env::var_os("PATH").unwrap_or_default();
@@ -74,7 +74,7 @@ impl Slurm {
         Some(slurm)
     }
 
-    fn run(&self, line: &str) -> String {
+    pub(crate) fn run(&self, line: &str) -> String {
         let mut command = Command::new("bash");
         command.args(["-c", line]).env("SLURM_CONF", self.folder.join("slurm.conf")).env("SLURM_TIME_FORMAT", "%s");
         let out = command.output().unwrap();
@@ -98,7 +98,7 @@ impl Slurm {
 }
 
 /// A process that ends with the test.
-struct Kept(Child);
+pub(crate) struct Kept(Child);
 
 impl Drop for Kept {
     fn drop(&mut self) {
@@ -108,15 +108,15 @@ impl Drop for Kept {
 }
 
 impl Kept {
-    fn start(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         Self(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
     }
 
     /// Asks it to stop; it must end well.
-    fn stop(mut self) {
+    pub(crate) fn stop(mut self) {
         let asked = Command::new("kill").args(["-TERM", &self.0.id().to_string()]).status().unwrap();
         assert!(asked.success());
-        assert!(self.0.wait().unwrap().success(), "the cluster collector did not end well");
+        assert!(self.0.wait().unwrap().success(), "it did not end well");
     }
 }
 

@@ -34,6 +34,8 @@ mod live_slurm;
 mod openb;
 mod philly;
 mod quote;
+mod reclaim;
+mod reclaim_slurm;
 mod repeat;
 mod series;
 mod slurm_samples;

@@ -41,12 +41,16 @@ impl Site {
         Self { dir: TempDir::with_prefix("gpuledger-it-").unwrap(), config: None }
     }
 
+    /// A place with this configuration.
+    pub(crate) fn with(config: &str) -> Self {
+        let mut site = Self::new();
+        site.config = Some(site.file("gpuledger.toml", config));
+        site
+    }
+
     /// A place whose billing zone and currency are configured.
     pub(crate) fn billed(zone: &str, currency: &str) -> Self {
-        let mut site = Self::new();
-        let text = format!("billing_zone = \"{zone}\"\ncurrency = \"{currency}\"\n");
-        site.config = Some(site.file("gpuledger.toml", text));
-        site
+        Self::with(&format!("billing_zone = \"{zone}\"\ncurrency = \"{currency}\"\n"))
     }
 
     /// Writes an input; gives its path.

@@ -2,6 +2,7 @@
 //! a workload where the policy says so and no sibling is busy. Every time an event stands on the object, so that its owner sees
 //! why.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -9,6 +10,7 @@ use chrono::{DateTime, SecondsFormat};
 use gpuledger_schema::reclaim::{ActKind, Allocation, Identity, Workload};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config, ResourceExt};
 use serde_json::{Value, json};
 
@@ -81,6 +83,22 @@ impl Kubernetes {
     pub fn connect(mut config: Config, clock: Arc<dyn Clock>) -> Result<Self, Box<kube::Error>> {
         config.default_retry = false;
         Ok(Self { client: Client::try_from(config).map_err(Box::new)?, clock })
+    }
+
+    /// An actuator for the cluster of a kubeconfig file, or for the one whose pod this is.
+    ///
+    /// # Errors
+    /// Where there is no such file, context or service account, in words.
+    pub async fn open(file: Option<&Path>, context: Option<&str>, clock: Arc<dyn Clock>) -> Result<Self, String> {
+        let config = match file {
+            None => Config::incluster().map_err(|e| e.to_string())?,
+            Some(file) => {
+                let read = Kubeconfig::read_from(file).map_err(|e| e.to_string())?;
+                let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
+                Config::from_custom_kubeconfig(read, &options).await.map_err(|e| e.to_string())?
+            }
+        };
+        Self::connect(config, clock).map_err(|e| e.to_string())
     }
 
     /// The pod, if it is the one that was meant.

@@ -94,7 +94,7 @@ impl View<'_> {
     pub(super) fn still(&self, case: &Case, a: &Allocation, _: &Settings) -> Result<(), No> {
         self.proved(a)?;
         let same = super::case_identity(case).is_some_and(|i| i.is_same(&a.identity));
-        if !same && case.class.can_act() {
+        if !same && case.class.can_act() && a.identity.cluster().is_some() {
             return no("R2", "it cannot be told whether it is still the same");
         }
         let holds = match case.class {

@@ -1,5 +1,7 @@
 //! The TOML of a policy book, and how it becomes one.
 
+use std::collections::BTreeMap;
+
 use chrono::DateTime;
 use gpuledger_schema::hash::sha256_hex;
 use gpuledger_schema::state::TaskType;
@@ -12,6 +14,8 @@ mod part;
 
 /// Parts per million in a percent.
 const PERCENT_PPM: i64 = 10_000;
+/// More than any card draws with nothing to do.
+const FLOOR_WATTS_MAX: i64 = 200;
 /// Names of the policies that are there unless a book has its own: training rests longer before anybody is asked.
 const BUILT_IN: [(&str, TaskType); 2] = [("train", TaskType::Train), ("finetune", TaskType::Finetune)];
 
@@ -37,6 +41,7 @@ struct File {
     policy: Vec<PolicyPart>,
     exemption: Vec<ExemptionPart>,
     protected: Vec<ProtectedPart>,
+    power_floor_watts: BTreeMap<String, i64>,
 }
 
 impl Default for File {
@@ -50,6 +55,7 @@ impl Default for File {
             policy: Vec::new(),
             exemption: Vec::new(),
             protected: Vec::new(),
+            power_floor_watts: BTreeMap::new(),
         }
     }
 }
@@ -212,6 +218,7 @@ pub(super) fn read(text: &str) -> Result<Book, PolicyError> {
         policies,
         exemptions: file.exemption.iter().map(exempt).collect::<Result<_, _>>()?,
         protected: file.protected.iter().map(protect).collect::<Result<_, _>>()?,
+        power_floor_mw: floors(&file.power_floor_watts)?,
     })
 }
 
@@ -289,6 +296,15 @@ fn no_two_at_once(policies: &[Policy]) -> Result<(), PolicyError> {
         }
     }
     Ok(())
+}
+
+/// A floor above what an idle card can draw would make work look like rest.
+fn floors(watts: &BTreeMap<String, i64>) -> Result<BTreeMap<String, i64>, PolicyError> {
+    let one = |(model, watts): (&String, &i64)| match watts {
+        1..=FLOOR_WATTS_MAX => Ok((model.clone(), watts * 1_000)),
+        _ => Err(wrong(format!("`power_floor_watts` of `{model}` is {watts}, not from 1 to {FLOOR_WATTS_MAX}"))),
+    };
+    watts.iter().map(one).collect()
 }
 
 fn at_least(name: &str, value: i64, least: i64) -> Result<i64, PolicyError> {

@@ -14,6 +14,8 @@ pub use file::PolicyError;
 pub use hours::Hours;
 pub use words::{Lang, in_words};
 
+use std::collections::BTreeMap;
+
 use gpuledger_schema::reclaim::{ActKind, Approval, Class};
 
 /// A minute in ms.
@@ -222,6 +224,8 @@ pub struct Book {
     pub exemptions: Vec<Exemption>,
     /// Protected work.
     pub protected: Vec<Exemption>,
+    /// Power of a card with nothing to do, mW, by model; of other models it is measured on free cards.
+    pub power_floor_mw: BTreeMap<String, i64>,
 }
 
 impl Book {

@@ -45,6 +45,9 @@ pub fn in_words(book: &Book, lang: Lang) -> String {
             ("act_reading", &t.span(f.act_reading_ms)),
         ],
     ));
+    for (model, mw) in &book.power_floor_mw {
+        out.push(t.fill("power_floor", &[("model", model), ("watts", &(mw / 1_000).to_string())]));
+    }
     for policy in &book.policies {
         out.push(String::new());
         out.extend(of_policy(policy, &t));

@@ -38,6 +38,10 @@ approval = "automatic"
 name = "data"
 scope = { task_type = "data" }
 set = { staging_grace_minutes = 480 }
+[[policy]]
+name = "batch"
+scope = { task_type = "batch" }
+set = { max_duration_hours = 12 }
 "#;
 
 /// What is planted.
@@ -54,12 +58,13 @@ enum Planted {
     IdleSince,
     IdleTraining,
     Low,
+    Long,
     Strange(u8),
 }
 
 impl Planted {
     fn pick(seed: &mut Seed) -> Self {
-        match seed.below(26) {
+        match seed.below(28) {
             0..=5 => Self::Works,
             6..=8 => Self::Checkpoints,
             9 | 10 => Self::Stages,
@@ -71,7 +76,8 @@ impl Planted {
             19 | 20 => Self::IdleSince,
             21 => Self::IdleTraining,
             22 => Self::Low,
-            n => Self::Strange((n - 23) as u8),
+            23 => Self::Long,
+            n => Self::Strange((n - 24) as u8),
         }
     }
 
@@ -97,6 +103,8 @@ impl Planted {
             Self::IdleSince => ("infer", Load::Then { busy: 30 + seed.below(300) }, hours(40)),
             Self::IdleTraining => ("train", Load::Then { busy: 60 + seed.below(600) }, hours(70)),
             Self::Low => ("infer", Load::Low { percent: 2 }, hours(40)),
+            // works, and three times as long as its kind may
+            Self::Long => ("batch", Load::Busy, hours(36)),
             Self::Strange(_) => ("debug", Load::Idle, hours(6)),
         }
     }
@@ -105,6 +113,7 @@ impl Planted {
         match self {
             Self::Strange(0) => Some(Class::DeadHolder),
             Self::Strange(1) => Some(Class::JobGone),
+            Self::Strange(2) => Some(Class::MemoryHeld),
             Self::Strange(_) => Some(Class::OutsideAllocation),
             _ => None,
         }
@@ -138,6 +147,7 @@ pub(crate) struct Figures {
 
 struct Told {
     planted: Planted,
+    start_ms: i64,
     end_ms: i64,
     /// Measured time at rest without a hole, as the truth has it.
     rest_ms: i64,
@@ -209,7 +219,7 @@ fn plant(fleet: &Shared, seed: &mut Seed, told: &mut BTreeMap<i64, Told>, figure
         run.special = planted.special();
     }
     *figures.runs.entry(format!("{planted:?}")).or_default() += 1;
-    told.insert(id, Told { planted, end_ms: f.now_ms + ms, rest_ms: 0, longest_ms: 0 });
+    told.insert(id, Told { planted, start_ms: f.now_ms, end_ms: f.now_ms + ms, rest_ms: 0, longest_ms: 0 });
 }
 
 /// A node is not seen for up to an hour, the scheduler not read for up to half of one.
@@ -266,7 +276,7 @@ fn count(engine: &super::fleet::Server, fleet: &Shared, id: i64, t: &Told, every
     let is_due = match t.planted {
         p if p.is_zombie() => t.longest_ms >= p.window() + slack,
         Planted::Strange(_) => t.longest_ms >= HOUR,
-        Planted::Low => false,
+        Planted::Long => t.end_ms - t.start_ms >= 12 * HOUR + slack,
         _ => false,
     };
     if is_due {
@@ -299,5 +309,5 @@ async fn a_month_of_sixteen_gpus() {
     assert!(f.late.is_empty(), "{:?}", f.late);
     assert!(f.zombies > 60 && f.found == f.zombies, "{} of {}", f.found, f.zombies);
     assert!(f.freed > 40, "{}", f.freed);
-    assert!(f.runs.len() >= 13, "not every kind was planted: {:?}", f.runs);
+    assert!(f.runs.len() >= 16, "not every kind was planted: {:?}", f.runs);
 }

@@ -250,9 +250,14 @@ impl Story {
             }
             ["letter"] => {
                 let letter = self.mail.0.lock().expect("the post").letters.last().cloned().expect("a letter");
-                let case = format!("/case/{}", letter.case_id);
-                self.say(&format!("to {}: {}\n{}", letter.to, letter.subject, letter.body.replace(&case, "/case/N")));
-                self.say(&format!("{}\n{}", letter.subject_zh, letter.body_zh.replace(&case, "/case/N")));
+                let case = letter.link.clone();
+                self.say(&format!(
+                    "to {}: {}\n{}",
+                    letter.to,
+                    letter.subject,
+                    letter.body.replace(&case, "/reclaim/N")
+                ));
+                self.say(&format!("{}\n{}", letter.subject_zh, letter.body_zh.replace(&case, "/reclaim/N")));
             }
             ["commands"] => {
                 let list = lock(&self.fleet).commands.join("\n");

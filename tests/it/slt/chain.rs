@@ -68,8 +68,20 @@ fn registered() -> Vec<(&'static str, SchemaRef)> {
         ("line_id", schema(&[("line_key", DataType::Utf8), ("line_id", DataType::Int64)])),
         ("bill_line", StatementLineRow::TABLE.schema()),
         ("bill_charge", ChargeRow::TABLE.schema()),
-        // what whoever sweeps for idle runs brings along
-        ("run_place", schema(&[("holder", DataType::Int64), ("team", DataType::Utf8), ("pool", DataType::Utf8)])),
+        // what whoever sweeps for idle runs brings along, and what was won back
+        ("idle_known", schema(&[("holder", DataType::Int64), ("rest_from_ms", DataType::Int64)])),
+        (
+            "won",
+            schema(&[
+                ("case_id", DataType::Int64),
+                ("team", DataType::Utf8),
+                ("task_type", DataType::Utf8),
+                ("pool", DataType::Utf8),
+                ("model", DataType::Utf8),
+                ("freed_ms", DataType::Int64),
+                ("gpu_ms", DataType::Int64),
+            ]),
+        ),
         (
             "idle_policy",
             schema(&[
@@ -137,7 +149,7 @@ impl Chain {
             chain.add(name, schema)?;
         }
         // folders in the order in which they run; `read` may give `used` as well, and then the first one counts
-        let order = ["ledger/", "charge/", "read/", "waste/", "close/", "check/"];
+        let order = ["ledger/", "charge/", "idle/", "read/", "waste/", "close/", "check/"];
         let mut waiting: Vec<Statement> = Vec::new();
         for folder in order {
             waiting.extend(statement::all().iter().filter(|s| s.name.starts_with(folder)));
