@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::config::{self, AlertmanagerConfig, NotifyConfig};
 use crate::http::{self, Fault, Way};
+use crate::mail;
 use crate::notice::Notice;
 use crate::store::Store;
 use crate::texts::{Language, Reader, TextError, Texts};
@@ -46,7 +47,7 @@ pub fn alert(texts: &Texts, config: &NotifyConfig, notice: &Notice, language: La
     let mut labels = Map::new();
     labels.insert("alertname".to_owned(), json!(format!("gpuledger_{}", notice.name())));
     labels.insert("severity".to_owned(), json!(if notice.urgent() { "critical" } else { "warning" }));
-    labels.insert("subject".to_owned(), json!(notice.subject()));
+    labels.insert("subject".to_owned(), json!(label_of(notice)));
     for name in LABELS {
         let found = json.get(name).or_else(|| json.get("case").and_then(|case| case.get(name)));
         if let Some(text) = found.and_then(Value::as_str) {
@@ -65,6 +66,12 @@ pub fn alert(texts: &Texts, config: &NotifyConfig, notice: &Notice, language: La
         labels: Value::Object(labels).to_string(),
         annotations: Value::Object(annotations).to_string(),
     })
+}
+
+/// The subject as a label: the same for the same subject, and no name of a person in it.
+fn label_of(notice: &Notice) -> String {
+    let subject = notice.subject();
+    if notice.subject_is_somebody() { mail::identity(&subject) } else { subject }
 }
 
 /// The body of `POST /api/v2/alerts`. What stands ends a while from now, unless it is told of again.

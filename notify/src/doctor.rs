@@ -15,7 +15,7 @@ use crate::notice::{Notice, Test};
 use crate::smtp::{Refusal, Session, Step};
 use crate::texts::{Language, Reader, Texts};
 use crate::value::At;
-use crate::webhook::{self, Told};
+use crate::webhook::{Hook, Told};
 
 /// How a thing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,7 +168,11 @@ async fn examine_webhook(
         Ok(message) => message,
         Err(why) => return Finding::of(&what, Health::Bad, why, "report this"),
     };
-    match webhook::tell(name, hook, &message, examination.now.ms).await {
+    let opened = match Hook::open(name, hook) {
+        Ok(opened) => opened,
+        Err(why) => return Finding::of(&what, Health::Bad, why, "correct the key, or the file that it names"),
+    };
+    match opened.tell(&message, examination.now.ms).await {
         Told::Taken(answer) => Finding::good(&what, format!("a test message was taken by {host}: {answer}")),
         Told::Later(why, _) | Told::Refused(why) | Told::Unknown(why) => Finding::of(
             &what,

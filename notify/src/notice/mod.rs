@@ -181,6 +181,11 @@ impl Notice {
         }
     }
 
+    /// Whether the subject is a person or their address: then it is no label of an alert, which everybody can read.
+    pub fn subject_is_somebody(&self) -> bool {
+        matches!(self, Self::NoContact(_) | Self::Undelivered(_) | Self::Test(_))
+    }
+
     /// The page that shows more.
     pub fn page(&self) -> Option<&str> {
         let page = match self {
