@@ -44,7 +44,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("export", &["schema"]),
     ("notify", &["schema", "control"]),
     ("reclaim", &["schema", "control", "scheduler"]),
-    ("cli", &["schema", "scheduler", "collector", "control", "aggregator", "export", "nvml-sim"]),
+    ("api", &["schema", "control", "notify"]),
+    ("cli", &["schema", "scheduler", "collector", "control", "aggregator", "export", "notify", "api", "nvml-sim"]),
     ("tests", &["schema", "scheduler", "collector", "control", "aggregator", "cli"]),
     ("tests/nvml-sim", &[]),
 ];

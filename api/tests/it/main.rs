@@ -1,0 +1,1 @@
+//! Routes of a server over answers that are written down.
