@@ -82,6 +82,14 @@ pub enum Report {
         /// `month` or `window`.
         period: String,
     },
+    /// What stands wrong now: nodes that are late or lost, time nobody measured, cards promised twice, never calibrated or not
+    /// registered, runs that hang or take too much memory (`report watch`).
+    Watch {
+        /// When, epoch ms; absent: the end of what is known.
+        at_ms: Option<i64>,
+    },
+    /// A half-year of the fleet in a word, its figures beside those of the window before, and what to change (`report assessment`).
+    Assessment,
     /// What teams may spend and will have spent (`report budgets`).
     Budgets {
         /// When, epoch ms; absent: the newest that is known.
@@ -273,6 +281,26 @@ pub enum Act {
         approver: Option<String>,
         /// Change nothing.
         dry_run: bool,
+    },
+    /// What the owner, a lead of the team or an operator says of a case of reclaiming.
+    Case {
+        /// The case.
+        case_id: i64,
+        /// `keep`, `normal`, `release`, `exempt`, `approve`, `hold` or `resume`.
+        word: String,
+        /// Why.
+        reason: Option<String>,
+        /// For how long, of a keep or an exemption.
+        hours: Option<i64>,
+    },
+    /// A switch of reclaiming.
+    Switch {
+        /// `notify`, `act`, `kill` or `breaker`.
+        which: String,
+        /// On.
+        is_on: bool,
+        /// Why.
+        reason: String,
     },
 }
 

@@ -99,6 +99,11 @@ pub const DIMENSIONS: &[&str] = &[
     "node", "device", "job", "state", "kind", "workload_kind", "day", "month", "mode", "rule", "layer", "cause", "note",
 ];
 
+/// Names of the uniform parameters.
+pub const UNIFORM: &[&str] = &[
+    "month", "from", "to", "tz", "by", "filter", "step", "basis", "unallocated", "as_of", "format", "lang", "limit",
+    "offset",
+];
 /// Most rows of a page.
 pub const PAGE_MAX: usize = 10_000;
 /// Longest window, in days: two years and a leap day.
@@ -284,17 +289,39 @@ impl Query {
         }
     }
 
-    /// The uniform parameters: from, to, month, tz, by, filter, step, basis, unallocated, as_of, format, lang, limit, offset.
+    /// The uniform parameters, all of [`UNIFORM`].
+    ///
+    /// # Errors
+    /// A problem that names the parameter.
+    pub fn ask(&mut self, zone: Option<Tz>) -> Result<Ask, Problem> {
+        self.ask_of(zone, UNIFORM)
+    }
+
+    /// Those uniform parameters that this question has; another one is left for [`Query::done`] to say so.
+    /// They are from, to, month, tz, by, filter, step, basis, unallocated, as_of, format, lang, limit, offset.
     ///
     /// `zone` is the billing zone of this place; without one, `tz` is needed.
     ///
     /// # Errors
     /// A problem that names the parameter.
-    pub fn ask(&mut self, zone: Option<Tz>) -> Result<Ask, Problem> {
+    pub fn ask_of(&mut self, zone: Option<Tz>, uses: &[&str]) -> Result<Ask, Problem> {
+        let hidden: Vec<(String, String, bool)> = if uses.len() == UNIFORM.len() {
+            Vec::new()
+        } else {
+            let other = |(name, ..): &(String, String, bool)| UNIFORM.contains(&name.as_str()) && !uses.contains(&name.as_str());
+            self.pairs.extract_if(.., |pair| other(pair)).collect()
+        };
+        let ask = self.uniform(zone);
+        self.pairs.extend(hidden);
+        ask
+    }
+
+    fn uniform(&mut self, zone: Option<Tz>) -> Result<Ask, Problem> {
         let tz = match self.one("tz")? {
             Some(name) => window::zone(&name).map_err(|e| Problem::parameter("tz", e.to_string()))?,
             None => zone.ok_or_else(|| {
-                Problem::parameter("tz", "days and months need a zone: tz=Europe/Berlin (no billing_zone is configured)")
+                let text = "days and months need a zone: tz=Europe/Berlin (no billing_zone is configured)";
+                Problem::parameter("tz", text)
             })?,
         };
         let (month, from, to) = (self.one("month")?, self.one("from")?, self.one("to")?);

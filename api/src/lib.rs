@@ -9,9 +9,14 @@
 pub mod answer;
 pub mod ask;
 pub mod event;
+pub mod guard;
 pub mod metrics;
+pub mod openapi;
 pub mod page;
 pub mod problem;
+pub mod route;
+pub mod server;
+pub mod session;
 pub mod state;
 pub mod tell;
 pub mod who;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono_tz::Tz;
@@ -33,6 +34,10 @@ pub struct Settings {
     pub version: String,
     /// Seconds that requests in flight are given at the end.
     pub grace_s: u64,
+    /// Mail server, webhooks, Alertmanager, work calendars: `[notify]`.
+    pub notify: gpuledger_notify::config::NotifyConfig,
+    /// What is told when: `[tell]`.
+    pub tell: crate::tell::Settings,
 }
 
 /// What handlers and loops share; cheap to clone.
@@ -46,6 +51,8 @@ struct Shared {
     clock: Clock,
     events: Events,
     loops: Loops,
+    served: Served,
+    tokens: AtomicU64,
     stop: Stop,
 }
 
@@ -60,7 +67,9 @@ impl App {
     pub fn new(answers: Arc<dyn Answers>, settings: Settings, control: PathBuf, clock: Clock, stop: Stop) -> Self {
         let run = clock().unsigned_abs();
         let (events, loops) = (Events::new(run), Loops::default());
-        Self(Arc::new(Shared { answers, settings, control, clock, events, loops, stop }))
+        let served = Served::default();
+        let tokens = AtomicU64::new(0);
+        Self(Arc::new(Shared { answers, settings, control, clock, events, loops, served, tokens, stop }))
     }
 
     /// Who answers.
@@ -88,6 +97,21 @@ impl App {
         &self.0.loops
     }
 
+    /// What was served since the start.
+    pub fn served(&self) -> &Served {
+        &self.0.served
+    }
+
+    /// A token was made or taken back: nothing that is remembered of them counts.
+    pub fn forget_tokens(&self) {
+        self.0.tokens.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often tokens changed since the start.
+    pub(crate) fn tokens_changed(&self) -> u64 {
+        self.0.tokens.load(Ordering::Relaxed)
+    }
+
     /// Whether the server is to end.
     pub fn stop(&self) -> &Stop {
         &self.0.stop
@@ -98,7 +122,27 @@ impl App {
         &self.0.control
     }
 
-    /// Does something with the control file beside the runtime; each call opens it and waits for another writer for a while.
+    /// Reads the control file beside the runtime; absent: nothing was ever written into one.
+    ///
+    /// # Errors
+    /// The control file cannot be opened, or what `work` gives.
+    pub async fn look<T, E>(&self, work: impl FnOnce(&Control) -> Result<T, E> + Send + 'static) -> Result<Option<T>, Problem>
+    where
+        T: Send + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        let path = self.0.control.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            if !path.exists() {
+                return Ok(None);
+            }
+            let control = Control::open_read_only(&path).map_err(|e| Problem::unavailable(chain(&e)))?;
+            work(&control).map(Some).map_err(|e| Problem::unavailable(chain(&*e.into())))
+        });
+        done.await.map_err(|_| Problem::fault("a task of the control file was stopped by a fault of its own"))?
+    }
+
+    /// Changes the control file beside the runtime; each call opens it and waits for another writer for a while.
     ///
     /// # Errors
     /// The control file cannot be opened, or what `work` gives.
@@ -132,6 +176,37 @@ pub fn chain(e: &dyn std::error::Error) -> String {
         cause = inner.source();
     }
     said
+}
+
+/// Requests that were answered, by the beginning of their path and their status.
+#[derive(Debug, Default)]
+pub struct Served(Mutex<BTreeMap<(String, u16), Count>>);
+
+/// How many, and how long they took together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Requests.
+    pub requests: u64,
+    /// Milliseconds from the request to the head of its answer, over all.
+    pub took_ms: i64,
+}
+
+impl Served {
+    /// Counts one. Paths that are nothing here are counted together, so that nobody can fill the memory with them.
+    pub fn count(&self, path: &str, status: u16, took_ms: i64) {
+        let of = if path.starts_with("/api/v1/") { 3 } else { 1 };
+        let named: String = path.split('/').skip(1).take(of).flat_map(|part| ["/", part]).collect();
+        let named = if status == 404 || status == 405 { "other".to_owned() } else { named };
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = all.entry((named, status)).or_default();
+        count.requests += 1;
+        count.took_ms += took_ms;
+    }
+
+    /// All counts.
+    pub fn all(&self) -> BTreeMap<(String, u16), Count> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// Tells everything that runs when to end.

@@ -33,6 +33,7 @@ const MIGRATIONS: &[&[Step]] = &[
     ],
     &[Step::Sql(include_str!("../migrations/0004_outbox.sql"))],
     &[Step::Sql(include_str!("../migrations/0005_cases.sql"))],
+    &[Step::Sql(include_str!("../migrations/0006_tokens.sql"))],
 ];
 
 /// Opens the file for reading and writing, creates it if it is not there, and migrates it.
