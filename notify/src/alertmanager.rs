@@ -86,7 +86,8 @@ pub fn payload(alerts: &[Alert], now_ms: i64, resolve_after_ms: i64) -> Value {
             "endsAt": at(alert.ended_ms.unwrap_or(now_ms + resolve_after_ms)),
         });
         // A page that opens from the alert; an URL or nothing, else the whole call is refused.
-        if let Some(page) = one["annotations"].get("page").cloned() {
+        let page = one["annotations"].get("page").cloned();
+        if let Some(page) = page.filter(|p| p.as_str().is_some_and(|p| url::Url::parse(p).is_ok())) {
             one["generatorURL"] = page;
         }
         one

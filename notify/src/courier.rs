@@ -151,7 +151,7 @@ impl Courier {
                 continue;
             }
             let Some(config) = &self.config.mail else {
-                let answer = "no mail server is configured: add a table [mail]".to_owned();
+                let answer = "no mail server is configured: add a table [notify.mail]".to_owned();
                 self.record(&message, self.again(&message, answer, None), round).await?;
                 continue;
             };
@@ -242,7 +242,7 @@ impl Courier {
         let mut wait: Option<(String, Option<i64>)> = None;
         let hook = match self.config.webhook.get(&name) {
             Some(config) => Hook::open(&name, config).map(|hook| (hook, config.timeout_seconds)),
-            None => Err(format!("no webhook `{name}` is configured: add a table [webhook.{name}]")),
+            None => Err(format!("no webhook `{name}` is configured: add a table [notify.webhook.{name}]")),
         };
         for message in messages {
             if let Some(due_ms) = self.waits_until(&message) {

@@ -31,7 +31,7 @@ pub enum Health {
 /// What was found of one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The thing, e.g. `[mail]` or `[webhook.ops]`.
+    /// The thing, e.g. `[notify.mail]` or `[notify.webhook.ops]`.
     pub what: String,
     /// How it is.
     pub health: Health,
@@ -72,10 +72,10 @@ pub async fn examine(texts: &Texts, config: &NotifyConfig, examination: Examinat
     match &config.mail {
         Some(mail) => findings.extend(examine_mail(texts, config, mail, examination).await),
         None => findings.push(Finding::of(
-            "[mail]",
+            "[notify.mail]",
             Health::Doubtful,
             "no mail server is configured: nobody is told anything by mail",
-            "add a table [mail] with host and from",
+            "add a table [notify.mail] with host and from",
         )),
     }
     for (name, hook) in &config.webhook {
@@ -94,7 +94,7 @@ async fn examine_mail(
     mail: &MailConfig,
     examination: Examination<'_>,
 ) -> Vec<Finding> {
-    let what = "[mail]";
+    let what = "[notify.mail]";
     let mut findings: Vec<Finding> =
         mail.password_file.iter().filter_map(|path| readable_by_others(what, path)).collect();
     let mut session = match Session::open(mail).await {
@@ -152,7 +152,7 @@ async fn examine_webhook(
     hook: &WebhookConfig,
     examination: Examination<'_>,
 ) -> Finding {
-    let what = format!("[webhook.{name}]");
+    let what = format!("[notify.webhook.{name}]");
     let host = match hook.url(name) {
         Ok(url) => url.host_str().unwrap_or_default().to_owned(),
         Err(e) => return Finding::of(&what, Health::Bad, e.to_string(), "correct the key, or the file that it names"),
@@ -184,7 +184,7 @@ async fn examine_webhook(
 }
 
 async fn examine_alertmanager(config: &NotifyConfig) -> Finding {
-    let what = "[alertmanager]";
+    let what = "[notify.alertmanager]";
     let Some(alertmanager) = &config.alertmanager else { return Finding::good(what, "none") };
     let prepared = alertmanager::endpoint(alertmanager, "api/v2/alerts")
         .and_then(|url| alertmanager::authorization(alertmanager).map(|headers| (url, headers)));
@@ -226,11 +226,11 @@ fn examine_contacts(
         let who = format!("{} {}", contact.kind, contact.name);
         if contact.channel == "webhook" && !config.webhook.contains_key(&contact.address) {
             let found = format!("{who} is reached by webhook `{}`, which is not configured", contact.address);
-            findings.push(Finding::of(what, Health::Bad, found, format!("add a table [webhook.{}]", contact.address)));
+            findings.push(Finding::of(what, Health::Bad, found, format!("add a table [notify.webhook.{}]", contact.address)));
         }
         if let Some(name) = contact.calendar.as_ref().filter(|name| !calendars.contains_key(*name)) {
             let found = format!("{who} has the calendar `{name}`, which is not configured: nothing waits for it");
-            findings.push(Finding::of(what, Health::Doubtful, found, format!("add a table [calendar.{name}]")));
+            findings.push(Finding::of(what, Health::Doubtful, found, format!("add a table [notify.calendar.{name}]")));
         }
     }
     for role in ["on-call", "finance", "operator"] {

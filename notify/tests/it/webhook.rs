@@ -123,7 +123,7 @@ async fn a_slow_webhook_holds_up_no_other_and_is_a_doubt_under_one_identity() {
     assert_eq!((round.delivered, round.doubts, round.later), (1, 1, 2));
     assert_eq!(slow.told().len(), 1, "after a doubt the next is not even sent: it would be one more");
     assert_eq!(post.messages().await.iter().map(|m| m.doubts).sum::<i64>(), 1);
-    assert!(post.of("c").await.1.contains("[webhook.none]"));
+    assert!(post.of("c").await.1.contains("[notify.webhook.none]"));
     slow.answers(Answer::of(200, "ok"));
     post.pass(5 * MINUTE);
     assert_eq!(post.courier(&config).round().await.unwrap().delivered, 2);
