@@ -297,6 +297,10 @@ fn fleet(page: &mut Page, figures: &Figures, now_ms: i64) {
         let money = figures.money.iter().filter_map(|(team, amounts)| Some((label(team), amounts[i]?)));
         page.gauges(name, help, money);
     }
+    let digits = i64::from(gpuledger_schema::currency::minor_digits(&figures.currency));
+    let of_currency = vec![("currency", figures.currency.clone())];
+    let known = (!figures.money.is_empty()).then_some((of_currency, digits));
+    page.gauges("currency_digits", "Digits of the minor unit of the currency", known);
     stand(page, figures);
 }
 
@@ -382,6 +386,7 @@ mod tests {
             format!("gpuledger_fleet_gpu_ms{{cluster=\"{name}\",class=\"held_unmeasured\"}} 360"),
             format!("gpuledger_fleet_coverage_ppm{{cluster=\"{name}\"}} 991200"),
             format!("gpuledger_charge_minor{{team=\"{name}\",month=\"2026-10\",currency=\"EUR\"}} 12480050"),
+            "gpuledger_currency_digits{currency=\"EUR\"} 2".to_owned(),
             "gpuledger_charge_minor{team=\"nlp\",month=\"2026-10\",currency=\"EUR\"} -300".to_owned(),
             "gpuledger_alerts_standing{kind=\"gap\"} 0".to_owned(),
             "gpuledger_decision_latency_ms 90000".to_owned(),

@@ -8,12 +8,12 @@ use gpuledger_schema::table::ContactRow;
 
 use crate::alertmanager;
 use crate::calendar::WorkCalendar;
+use crate::compose::test_message;
 use crate::config::{MailConfig, NotifyConfig, WebhookConfig};
 use crate::http;
 use crate::mail::{self, mailbox};
-use crate::notice::{Notice, Test};
 use crate::smtp::{Refusal, Session, Step};
-use crate::texts::{Language, Reader, Texts};
+use crate::texts::{Language, Texts};
 use crate::value::At;
 use crate::webhook::{Hook, Told};
 
@@ -136,7 +136,7 @@ async fn send_mail(
     now: At,
     session: &mut Session,
 ) -> Result<String, String> {
-    let message = test_message(texts, config, "mail", address, now)?;
+    let message = test_of(texts, config, "mail", address, now)?;
     let written = mail::build(mail, &message, &[]).map_err(|e| e.to_string())?;
     let in_words = |refusal: Refusal| match refusal {
         Refusal::Later(why) | Refusal::Never(why) | Refusal::Lost(why) | Refusal::Unknown(why) => why,
@@ -164,7 +164,7 @@ async fn examine_webhook(
     if !examination.send {
         return Finding::good(&what, format!("{host}, not called: a webhook is tried by telling it something"));
     }
-    let message = match test_message(texts, config, "webhook", name, examination.now) {
+    let message = match test_of(texts, config, "webhook", name, examination.now) {
         Ok(message) => message,
         Err(why) => return Finding::of(&what, Health::Bad, why, "report this"),
     };
@@ -260,36 +260,27 @@ fn readable_by_others(what: &str, path: &Path) -> Option<Finding> {
     })
 }
 
-fn test_message(
-    texts: &Texts,
-    config: &NotifyConfig,
-    channel: &str,
-    address: &str,
-    now: At,
-) -> Result<Message, String> {
-    let notice = Notice::Test(Test { address: address.to_owned(), at: now });
-    let site = config.site.as_deref().unwrap_or("gpuledger");
-    let reader = Reader { site, who: None, names: channel == "mail" };
-    let made = texts.render(&notice, Language::En, reader).map_err(|e| e.to_string())?;
-    let is_mail = channel == "mail";
+/// A test message as the outbox would hold it while it is sent.
+fn test_of(texts: &Texts, config: &NotifyConfig, channel: &str, address: &str, now: At) -> Result<Message, String> {
+    let new = test_message(texts, config, channel, address, Language::En, now).map_err(|e| e.to_string())?;
     Ok(Message {
         message_id: 0,
-        key: format!("test/{}/{channel}:{address}", now.ms),
-        kind: notice.name().to_owned(),
-        subject: notice.name().to_owned(),
-        cause: None,
-        person: "test".to_owned(),
-        channel: channel.to_owned(),
-        address: address.to_owned(),
-        language: Language::En.as_str().to_owned(),
-        calendar: None,
-        urgent: true,
-        title: made.title,
-        body_text: if is_mail { made.text } else { made.lead },
-        body_html: is_mail.then_some(made.html),
-        link: None,
+        key: new.key,
+        kind: new.kind,
+        subject: new.subject,
+        cause: new.cause,
+        person: new.person,
+        channel: new.channel,
+        address: new.address,
+        language: new.language,
+        calendar: new.calendar,
+        urgent: new.urgent,
+        title: new.title,
+        body_text: new.body_text,
+        body_html: new.body_html,
+        link: new.link,
         created_ms: now.ms,
-        give_up_after_ms: notice.give_up_after_ms(),
+        give_up_after_ms: new.give_up_after_ms,
         state: MessageState::Sending,
         due_ms: now.ms,
         give_up_ms: None,

@@ -29,7 +29,7 @@ pub mod webhook;
 mod who;
 
 pub use calendar::{CalendarError, WorkCalendar};
-pub use compose::{Composed, Occasion, compose};
+pub use compose::{Composed, Occasion, compose, test_message};
 pub use courier::{Clock, Courier, Round, backoff_ms};
 pub use notice::Notice;
 pub use store::Store;
