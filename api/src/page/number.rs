@@ -22,6 +22,31 @@ impl Decimal {
         Self { units, scale: 0 }
     }
 
+    /// A number of hundredths.
+    pub(super) const fn hundredths(units: i128) -> Self {
+        Self { units, scale: 2 }
+    }
+
+    /// Milliseconds as hours, with the digits that show them.
+    pub(super) const fn hours_of(ms: i64) -> Self {
+        Self { units: (ms as i128 * 10_000) / 3_600_000, scale: 4 }
+    }
+
+    /// How many times `part` goes into a whole number, with three digits.
+    pub(super) fn parts(of: Self, part: i128) -> Self {
+        Self { units: (of.at(0) * 1000 + part / 2) / part, scale: 3 }
+    }
+
+    /// So many times a number.
+    pub(super) const fn times(self, n: i128) -> Self {
+        Self { units: self.units * n, scale: self.scale }
+    }
+
+    /// A number of thousandths as a percentage.
+    pub(super) fn tenths(self) -> String {
+        Self { units: self.units, scale: 3 }.percent()
+    }
+
     /// Reads `-12.50`. Anything else is no number.
     pub(super) fn read(text: &str) -> Option<Self> {
         let (sign, digits) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));

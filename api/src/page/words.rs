@@ -62,7 +62,7 @@ static MESSAGES: LazyLock<Result<BTreeMap<String, Message>, String>> =
 
 /// Why there are no words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WordsError {
+pub(crate) enum WordsError {
     /// The file is broken.
     #[error("{0}")]
     File(String),
@@ -95,8 +95,7 @@ pub(super) fn message(
     let mut out = String::new();
     while let Some((before, after)) = rest.split_once('{') {
         let (name, behind) = after.split_once('}').unwrap_or((after, ""));
-        let value = fill(name)
-            .ok_or_else(|| WordsError::Argument { key: key.to_owned(), name: name.to_owned() })?;
+        let value = fill(name).ok_or_else(|| WordsError::Argument { key: key.to_owned(), name: name.to_owned() })?;
         let _ = write!(out, "{}{value}", escape(before));
         rest = behind;
     }

@@ -101,7 +101,13 @@ pub(in crate::page) fn series(id: &str, of: &Series, title: &str, says: &str) ->
     }
     for (i, label) in &of.labels {
         let i = i128::try_from(*i).unwrap_or(0);
-        let anchor = if i == 0 { "start" } else if i >= n { "end" } else { "middle" };
+        let anchor = if i == 0 {
+            "start"
+        } else if i >= n {
+            "end"
+        } else {
+            "middle"
+        };
         let _ = write!(
             out,
             r#"<text class="tick" x="{}" y="{}" text-anchor="{anchor}">{}</text>"#,
@@ -140,6 +146,10 @@ pub(in crate::page) fn spark(values: &[Option<i128>]) -> String {
     let n = i128::try_from(values.len().max(2)).unwrap_or(2) - 1;
     let d = path(values, |i| 1 + i * 78 / n, |v| 19 - v.clamp(0, greatest) * 17 / greatest);
     format!(
-        r#"<svg class="spark" viewBox="0 0 80 20" width="80" height="20" aria-hidden="true" focusable="false"><path class="halo" d="{d}"/><path class="curve money" d="{d}"/></svg>"#
+        concat!(
+            r#"<svg class="spark" viewBox="0 0 80 20" width="80" height="20" aria-hidden="true" focusable="false">"#,
+            r#"<path class="halo" d="{d}"/><path class="curve money" d="{d}"/></svg>"#
+        ),
+        d = d
     )
 }

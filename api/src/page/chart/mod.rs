@@ -8,9 +8,9 @@ mod line;
 mod stack;
 
 pub(super) use bar::{Part, bar};
-pub(super) use heat::{Heat, heat};
+pub(super) use heat::{Heat, heat, shades};
 pub(super) use line::{Curve, Forecast, Series, series, spark};
-pub(super) use stack::{Column, stack};
+pub(super) use stack::{Column, stack, strip};
 
 /// A class of time, with its colour and pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -115,9 +115,17 @@ fn open(id: &str, class: &str, size: (i128, i128), stretch: bool, said: (&str, &
     let (width, height) = size;
     let ratio = if stretch { r#" preserveAspectRatio="none""# } else { "" };
     format!(
-        r#"<svg class="chart {class}" viewBox="0 0 {width} {height}"{ratio} role="img" aria-labelledby="{id}-t {id}-d"><title id="{id}-t">{}</title><desc id="{id}-d">{}</desc>"#,
+        concat!(
+            r#"<svg class="chart {}" viewBox="0 0 {} {}"{} role="img" aria-labelledby="{id}-t {id}-d">"#,
+            r#"<title id="{id}-t">{}</title><desc id="{id}-d">{}</desc>"#
+        ),
+        class,
+        width,
+        height,
+        ratio,
         escaped(said.0),
-        escaped(said.1)
+        escaped(said.1),
+        id = id
     )
 }
 

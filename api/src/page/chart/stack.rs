@@ -17,9 +17,9 @@ pub(in crate::page) struct Column {
 
 const WIDTH: i128 = 620;
 const HEIGHT: i128 = 190;
-const LEFT: i128 = 44;
+const LEFT: i128 = 8;
 const BOTTOM: i128 = 22;
-const TOP: i128 = 10;
+const TOP: i128 = 18;
 
 /// The chart; `top` is what the greatest column is called on the axis.
 pub(in crate::page) fn stack(id: &str, columns: &[Column], top: &str, title: &str, says: &str) -> String {
@@ -31,9 +31,8 @@ pub(in crate::page) fn stack(id: &str, columns: &[Column], top: &str, title: &st
     let base = HEIGHT - BOTTOM;
     let _ = write!(
         out,
-        r#"<path class="axis" d="M{LEFT} {TOP}H{WIDTH}M{LEFT} {base}H{WIDTH}"/><text class="tick" x="{0}" y="{1}" text-anchor="end">{2}</text><text class="tick" x="{0}" y="{base}" text-anchor="end">0</text>"#,
-        LEFT - 4,
-        TOP + 8,
+        r#"<path class="axis" d="M{LEFT} {TOP}H{WIDTH}M{LEFT} {base}H{WIDTH}"/><text class="tick" x="{LEFT}" y="{}">{}</text>"#,
+        TOP - 5,
         escaped(top)
     );
     let every = n / 8 + 1;
@@ -66,6 +65,37 @@ pub(in crate::page) fn stack(id: &str, columns: &[Column], top: &str, title: &st
                 escaped(&column.label)
             );
         }
+    }
+    out.push_str("</svg>");
+    out
+}
+
+/// Units across and down a strip.
+const STRIP: (i128, i128) = (1000, 28);
+
+/// A strip without axis: how the time of one card was split, step by step. Its ends are said beside it.
+pub(in crate::page) fn strip(id: &str, columns: &[Column], title: &str, says: &str) -> String {
+    let whole = |c: &Column| c.sizes.iter().sum::<i128>();
+    let greatest = columns.iter().map(whole).max().unwrap_or(0).max(1);
+    let n = i128::try_from(columns.len().max(1)).unwrap_or(1);
+    let mut out = open(id, "strip-line", STRIP, true, (title, says));
+    for (i, column) in (0..).zip(columns) {
+        let from = i * STRIP.0 / n;
+        let width = (i + 1) * STRIP.0 / n - from;
+        let _ = write!(out, "<g><title>{}</title>", escaped(&column.says));
+        let mut done = 0;
+        for (class, size) in Class::ALL.into_iter().zip(column.sizes).filter(|(_, size)| *size > 0) {
+            let below = STRIP.1 - done * STRIP.1 / greatest;
+            done += size;
+            let high = below - (STRIP.1 - done * STRIP.1 / greatest);
+            let _ = write!(
+                out,
+                r#"<rect x="{from}" y="{}" width="{width}" height="{high}" fill="{}"/>"#,
+                below - high,
+                class.fill()
+            );
+        }
+        out.push_str("</g>");
     }
     out.push_str("</svg>");
     out
