@@ -319,6 +319,8 @@ pub struct Place {
     pub known_from_ms: Option<i64>,
     /// Months that are known, oldest first, with their states (`open`, `collecting`, `closed`).
     pub months: Vec<Month>,
+    /// Segments that wait to be taken in; absent: not known.
+    pub waiting_segments: Option<u64>,
     /// Why the data cannot be read now; absent: it can.
     pub trouble: Option<String>,
 }

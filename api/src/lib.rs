@@ -20,3 +20,5 @@ pub mod session;
 pub mod state;
 pub mod tell;
 pub mod who;
+
+pub use axum::http::StatusCode;

@@ -84,7 +84,10 @@ pub enum TlsError {
 /// # Errors
 /// [`TlsError`].
 pub fn tls(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsError> {
-    let fail = |path: &Path| move |e| TlsError::File(path.display().to_string(), e);
+    let fail = |path: &Path| {
+        let name = path.display().to_string();
+        move |e| TlsError::File(name, e)
+    };
     let read = CertificateDer::pem_file_iter(certificate).map_err(fail(certificate))?;
     let chain = read.collect::<Result<Vec<_>, _>>().map_err(fail(certificate))?;
     if chain.is_empty() {

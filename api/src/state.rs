@@ -52,6 +52,7 @@ struct Shared {
     events: Events,
     loops: Loops,
     served: Served,
+    figures: crate::metrics::Kept,
     tokens: AtomicU64,
     stop: Stop,
 }
@@ -67,9 +68,9 @@ impl App {
     pub fn new(answers: Arc<dyn Answers>, settings: Settings, control: PathBuf, clock: Clock, stop: Stop) -> Self {
         let run = clock().unsigned_abs();
         let (events, loops) = (Events::new(run), Loops::default());
-        let served = Served::default();
+        let (served, figures) = (Served::default(), crate::metrics::Kept::default());
         let tokens = AtomicU64::new(0);
-        Self(Arc::new(Shared { answers, settings, control, clock, events, loops, served, tokens, stop }))
+        Self(Arc::new(Shared { answers, settings, control, clock, events, loops, served, figures, tokens, stop }))
     }
 
     /// Who answers.
@@ -95,6 +96,11 @@ impl App {
     /// Loops.
     pub fn loops(&self) -> &Loops {
         &self.0.loops
+    }
+
+    /// Figures that loops keep for `/metrics`.
+    pub fn figures(&self) -> &crate::metrics::Kept {
+        &self.0.figures
     }
 
     /// What was served since the start.

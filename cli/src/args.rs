@@ -8,7 +8,9 @@ mod close;
 mod export;
 mod keep;
 mod money;
+pub(crate) mod notify;
 mod report;
+mod serve;
 
 pub(crate) use close::{Close, Correct, LineAnswer, Periods, Statement, StatementAnswer, Uncharged, Verify};
 pub(crate) use export::Export;
@@ -16,7 +18,8 @@ pub(crate) use keep::{Backup, Maintain, Restore};
 pub(crate) use money::{
     Audit, AuditVerify, Budgets, Cost, Forced, ManualLine, ManualLines, Memory, Quote, Rates, Reference, Withdraw,
 };
-pub(crate) use report::{Asked, Assets, Census, FindingsAsked, Health, Job, Report};
+pub(crate) use report::{Asked, Assets, Census, FindingsAsked, Fleet, Gaps, Health, Job, Quota, Report, Watch};
+pub(crate) use serve::{Doctor, Serve, TokenDo};
 
 const EXAMPLES: &str = "Examples:
   gpuledger demo
@@ -181,6 +184,23 @@ pub(crate) enum Command {
     /// Bring back a backup into an empty data folder
     #[command(after_help = "Example:\n  gpuledger restore s3://backups/gpuledger --data gpuledger-data")]
     Restore(Restore),
+    /// Run everything on one machine: take in, build, check, tell, and serve pages and API
+    #[command(
+        after_help = "Examples:\n  gpuledger serve --data gpuledger-data --config gpuledger.toml\n  gpuledger serve --listen 127.0.0.1:9000"
+    )]
+    Serve(Serve),
+    /// Messages to people: is the way open, what became of them, silences
+    #[command(subcommand)]
+    Notify(notify::Notify),
+    /// Who may ask the server: tokens are made, listed, rotated and taken back
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  gpuledger token create grace --role lead --team nlp --days 90\n  gpuledger token create gpu01 --role node --node gpu01 --days 366\n  gpuledger token revoke 3fa94c01d2e7"
+    )]
+    Token(TokenDo),
+    /// Look at configuration, disk, clocks, collectors and mail, and say what to do
+    #[command(after_help = "Example:\n  gpuledger doctor --config gpuledger.toml")]
+    Doctor(Doctor),
     /// Every invariant that applies, a line each
     #[command(after_help = "Example:\n  gpuledger check --zone Europe/Berlin")]
     Check(Check),
@@ -211,6 +231,12 @@ pub(crate) struct Demo {
     /// How long `--live` records
     #[arg(long, hide = true, default_value_t = 120, requires = "live")]
     pub(crate) seconds: u64,
+    /// Afterwards serve it: pages and API, until it is stopped
+    #[arg(long, conflicts_with = "live")]
+    pub(crate) serve: bool,
+    /// Address and port of `--serve`
+    #[arg(long, requires = "serve", value_name = "ADDRESS")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -7,6 +7,8 @@ mod config;
 mod demo;
 mod outcome;
 mod place;
+mod serve;
+mod session;
 
 use std::process::ExitCode;
 
@@ -37,7 +39,7 @@ fn main() -> ExitCode {
 }
 
 /// The error with everything that led to it, said once.
-fn chain(e: &anyhow::Error) -> String {
+pub(crate) fn chain(e: &anyhow::Error) -> String {
     let mut said: Vec<String> = Vec::new();
     for cause in e.chain() {
         let text = cause.to_string();

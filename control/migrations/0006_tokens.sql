@@ -22,3 +22,9 @@ CREATE TABLE token (
     CHECK ((role = 'node') = (node IS NOT NULL)),
     CHECK ((revoked_ms IS NULL) = (revoked_by IS NULL))
 ) STRICT;
+
+-- Random bytes of this place by name, as hexadecimal digits; made once.
+CREATE TABLE secret (
+    name TEXT PRIMARY KEY,
+    hex  TEXT NOT NULL
+) STRICT;

@@ -186,6 +186,17 @@ impl Control {
         Ok(token.filter(|t| t.counts(now_ms)))
     }
 
+    /// Random bytes that are kept here under a name, as hexadecimal digits: `random` the first time, and the same ever after.
+    ///
+    /// # Errors
+    /// SQLite fails.
+    pub fn secret(&mut self, name: &str, random: [u8; 32]) -> Result<String, ControlError> {
+        self.change("write to", |c| {
+            c.execute("INSERT INTO secret (name, hex) VALUES (?1, ?2) ON CONFLICT DO NOTHING", params![name, hex(&random)])?;
+            Ok(c.query_row("SELECT hex FROM secret WHERE name = ?1", [name], |r| r.get(0))?)
+        })
+    }
+
     fn mint_for(
         &mut self,
         grant: &Grant,
@@ -404,6 +415,14 @@ mod tests {
         drop(control);
         let bytes = std::fs::read(&path).unwrap();
         assert!(!bytes.windows(secret.len()).any(|w| w == secret.as_bytes()));
+    }
+
+    #[test]
+    fn a_secret_is_made_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut control = Control::open(&folder.path().join("control.sqlite")).unwrap();
+        let first = control.secret("pseudonym", [7; 32]).unwrap();
+        assert_eq!((control.secret("pseudonym", [8; 32]).unwrap(), first.len()), (first, 64));
     }
 
     #[test]

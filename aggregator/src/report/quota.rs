@@ -30,7 +30,7 @@ fn shown() -> Vec<Column> {
 ///
 /// # Errors
 /// A failing lake or engine.
-pub async fn quota(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
+pub(super) async fn quota(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
     quota_steps(reader, ask).await?;
     let engine = reader.engine();
     let window = instants(ask.window);
@@ -93,7 +93,7 @@ async fn quota_steps(reader: &Reader, ask: &Ask) -> Result<(), ReportError> {
 ///
 /// # Errors
 /// A failing lake or engine.
-pub async fn quota_runs(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
+pub(super) async fn quota_runs(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
     quota_steps(reader, ask).await?;
     let shown = columns(&[
         ("pool", "pool", Kind::Text),

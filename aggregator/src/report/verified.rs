@@ -43,6 +43,7 @@ async fn window(reader: &Reader) -> Result<Option<Window>, ReportError> {
 
 /// What findings marked done have saved: the same owner and name before and after, as long as both are known.
 pub async fn verified(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
+    reader.whole("verified")?;
     let mut report = Report {
         sentence: "no finding is marked done".to_owned(),
         columns: columns(),

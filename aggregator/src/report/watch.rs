@@ -10,7 +10,7 @@ use gpuledger_schema::window::{Window, show_ms};
 
 use super::findings::{Asked, findings};
 use super::fleet_rows::{columns, days, window_days};
-use super::{Ask, Column, Currency, Kind, Reader, Report, ReportError, Value, last_week, whole};
+use super::{Ask, Column, Currency, Kind, Reader, Report, ReportError, Value, last_week};
 use crate::engine::{Params, bigint};
 use crate::rows::Columns;
 

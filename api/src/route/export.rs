@@ -15,6 +15,7 @@ use crate::who::Asker;
 /// Codes that a posting file needs.
 const CODES: [&str; 3] = ["expense_account", "recovery_account", "platform_cost_center"];
 
+const USES: &[&str] = &["tz", "lang"];
 const AS: Parameter = Parameter {
     name: "as",
     says: "json, csv, xlsx, pdf, posting, parquet, focus or focus-csv",
@@ -26,7 +27,7 @@ pub(super) const ROUTES: &[Route] = &[Route {
     path: "/api/v1/exports/{period}",
     says: "A document of a bill: a month, a quarter 2026-Q1, or months 2026-01..2026-03; a lead gets the PDF of their team",
     roles: BILLED,
-    uses: &["tz", "lang"],
+    uses: USES,
     parameters: &[
         AS,
         text("team", "The statement of this team alone (pdf)"),
@@ -46,7 +47,7 @@ async fn export(
     RawQuery(raw): RawQuery,
 ) -> Result<Response, Problem> {
     let mut query = Query::read(raw.as_deref());
-    let ask = query.ask_of(app.settings().zone, ROUTES[0].uses)?;
+    let ask = query.ask_of(app.settings().zone, USES)?;
     let mut what = Export {
         period: words.get("period").cloned().unwrap_or_default(),
         document: query.needed("as")?,

@@ -23,7 +23,7 @@ const CHARGED: &[&str] = &[
 const GROUPED: &[&str] = &["month", "from", "to", "tz", "by", "filter", "step", "as_of", "format", "limit", "offset"];
 const FOUND: &[&str] =
     &["month", "from", "to", "tz", "by", "filter", "step", "as_of", "format", "lang", "limit", "offset"];
-const BY: &[&str] = &["month", "from", "to", "tz", "by", "as_of", "format", "limit", "offset"];
+const BY: &[&str] = &["month", "from", "to", "tz", "by", "step", "as_of", "format", "limit", "offset"];
 const WINDOW: &[&str] = &["month", "from", "to", "tz", "as_of", "format", "limit", "offset"];
 const MONTH: &[&str] = &["month", "tz", "as_of", "format", "limit", "offset"];
 const ZONED: &[&str] = &["tz", "as_of", "format", "limit", "offset"];
@@ -101,7 +101,7 @@ pub(super) const ROUTES: &[Route] = &[
         |q, w| Ok(Report::Explain { run: word(w, "job"), cells: q.flag("cells")?, minutes: q.flag("minutes")? })),
     get("/api/v1/explain/lines/{period}/{line}", "A line of a bill, or a team's, down to rates and runs", BILLED, PLAIN, &[],
         Gives::Json, |_, w| Ok(Report::ExplainLine { period: word(w, "period"), line: word(w, "line") })),
-    get("/api/v1/fleet", "How much is allocated, busy and effective, what waits, fails and is lost", STAFF, GROUPED,
+    get("/api/v1/fleet", "How much is allocated, busy and effective, what waits, fails and is lost", STAFF, BY,
         &[text("split", "`week` or `part` (workday, night, weekend): the classes alone")], Gives::Report,
         |q, _| Ok(Report::Fleet { split: q.one("split")? })),
     get("/api/v1/fleet/fragmentation", "Free cards that cannot be used as they lie", STAFF, WINDOW, &[], Gives::Report,
@@ -129,7 +129,7 @@ pub(super) const ROUTES: &[Route] = &[
         |_, _| Ok(Report::Cost)),
     get("/api/v1/budgets", "What teams may spend, have spent and will have spent", TEAMS, ZONED, &[AT], Gives::Report,
         |q, _| Ok(Report::Budgets { at_ms: at(q)? })),
-    get("/api/v1/quote", "What GPUs would cost a team for a time", PEOPLE, &["tz", "as_of", "format"],
+    get("/api/v1/quote", "What GPUs would cost a team for a time", TEAMS, &["tz", "as_of", "format"],
         &[number("gpus", "How many GPUs: 1 or more"), needed("model", "GPU model, as devices and rates name it"),
             needed("for", "For how long: 90m, 12h, 3d"), needed("start", "From when: a date, a local time or RFC 3339"),
             needed("team", "The team that would pay"), text("pool", "Pool of the GPUs"), text("task_type", "Task type"),
