@@ -68,15 +68,20 @@ fn columns(by: &'static str) -> Vec<Col> {
     } else {
         first
     };
+    // a team's numbers lead to its lines, and its waste to the findings
+    let lines = |col: Col| if by == "team" { Col { link: first.link, ..col } } else { col };
+    let found = |col: Col| {
+        if by == "team" { col.to(|v, r| Some(v.link("/waste", &[("team", &r.word("team"))]))) } else { col }
+    };
     vec![
         first,
-        Col::new("held_hours", "head.held", Kind::Hours),
-        Col::new("busy_hours", "head.busy", Kind::Hours),
-        Col::new("held_idle_hours", "head.waste_hours", Kind::Hours),
-        Col::new("held_unmeasured_hours", "head.unmeasured", Kind::Hours),
+        lines(Col::new("held_hours", "head.held", Kind::Hours)),
+        lines(Col::new("busy_hours", "head.busy", Kind::Hours)),
+        found(Col::new("held_idle_hours", "head.waste_hours", Kind::Hours)),
+        lines(Col::new("held_unmeasured_hours", "head.unmeasured", Kind::Hours)),
         Col::new("coverage", "head.coverage", Kind::Percent),
-        Col::new("charge", "head.charge", Kind::Money),
-        Col::new("waste", "head.waste", Kind::Money),
+        lines(Col::new("charge", "head.charge", Kind::Money)),
+        found(Col::new("waste", "head.waste", Kind::Money)),
     ]
 }
 

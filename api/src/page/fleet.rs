@@ -50,12 +50,16 @@ pub(super) fn body(view: &View, answers: &Answers) -> Body {
     let fields = minijinja::context! {
         days => value(part(answers, "usage_day", |r| over_time(view, r))),
         map => value(part(answers, "cards", |r| map(view, r))),
+        week => value(part(answers, "week", |r| week(view, r))),
         losses => value(part(answers, "fleet", |r| losses(view, answers, r))),
         pools => table("fleet", Shown { id: "pools", caption: "fleet.pools", empty: "empty.fleet", columns: &POOLS, most: 40 }, "/fleet"),
         fragments => table("fragmentation", FRAGMENTS, "/fleet/fragmentation"),
         quota => table("quota", QUOTA, "/fleet/quota"),
         assets => table("assets", ASSETS, "/fleet/assets"),
         census => table("census", CENSUS, "/fleet/census"),
+        watch => value(part(answers, "watch", |r| {
+            (!r.rows().is_empty()).then(|| Table::of(view, r, WATCH, Some(View::api("/watch", &[("tz", &view.zone), ("format", "csv")]))))
+        })),
         broken => value(part(answers, "cards", |r| broken(view, r))),
         shades => value(chart::shades()),
     };
@@ -158,6 +162,53 @@ fn map(view: &View, report: Report<'_>) -> Option<Drawn> {
         &[("month", &view.month), ("tz", &view.zone), ("by", "node,device"), ("step", "day"), ("format", "csv")],
     );
     (!drawn.is_empty()).then(|| Drawn { svg: Value::from_safe_string(svg), table: by_card(view, &rows, csv) })
+}
+
+/// The hours of the week, over all cards: how much of the measured time something ran.
+fn week(view: &View, report: Report<'_>) -> Option<Drawn> {
+    let rows = report.rows();
+    let mut days = vec![vec![None; 24]; 7];
+    for row in &rows {
+        let number = |name: &str| row.word(name).parse::<usize>().ok();
+        let place = number("weekday").and_then(|d| days.get_mut(d.checked_sub(1)?)).zip(number("hour"));
+        if let Some(cell) = place.and_then(|(day, hour)| day.get_mut(hour)) {
+            let rest = row.number("rest").and_then(|r| u16::try_from(r.scaled(3)).ok());
+            *cell = rest.map(|r| Heat::Busy(1000_u16.saturating_sub(r)));
+        }
+    }
+    let named: Vec<(String, Vec<Option<Heat>>)> =
+        (1..).zip(days).map(|(n, cells)| (super::words::listed(view.lang, "weekday", &n.to_string()), cells)).collect();
+    let labels: Vec<(usize, String)> = (0..24).step_by(3).map(|h| (h, format!("{h}:00"))).collect();
+    let says = view.say("fleet.week_says", &[("hours", &rows.len().to_string())]);
+    let svg = chart::heat("week-map", &named, &labels, &view.word("fleet.week"), &says);
+    let drawn = Drawn { svg: Value::from_safe_string(svg), table: rest(view, &rows) };
+    (!rows.is_empty()).then_some(drawn)
+}
+
+/// A row a weekday, a column an hour: the part of the measured time at rest.
+fn rest(view: &View, rows: &[Row<'_>]) -> Table {
+    use super::table::{Cell, Head, Line};
+    let head = |text: String, number| Head { text, number, sort: None, sorted: None };
+    let mut heads = vec![head(view.word("head.weekday"), false)];
+    heads.extend((0..24).map(|h| head(h.to_string(), true)));
+    let line = |day: usize| {
+        let name = super::words::listed(view.lang, "weekday", &day.to_string());
+        let cell = |hour: usize| {
+            let found =
+                rows.iter().find(|r| r.word("weekday") == day.to_string() && r.word("hour") == hour.to_string());
+            let text = found.and_then(|r| r.number("rest")).map(Decimal::percent);
+            Cell { number: true, unknown: text.is_none(), ..Cell::text(text.unwrap_or_else(|| view.word("unknown"))) }
+        };
+        Line { cells: std::iter::once(Cell::text(name)).chain((0..24).map(cell)).collect(), more: None }
+    };
+    Table {
+        id: "week",
+        caption: view.word("fleet.week_table"),
+        heads,
+        rows: (1..=7).map(line).collect(),
+        csv: Some(View::api("/fleet/census", &[("tz", &view.zone), ("hours", "true"), ("format", "csv")])),
+        ..Table::default()
+    }
 }
 
 /// The end of a card's UUID, which tells cards of a node apart.
@@ -347,4 +398,21 @@ const CENSUS: Shown<'_> = Shown {
         Col::new("temperature_peak_c", "head.temperature", Kind::Count),
     ],
     most: 100,
+};
+
+const WATCH: Shown<'_> = Shown {
+    id: "watch",
+    caption: "fleet.watch",
+    empty: "empty.watch",
+    columns: &[
+        Col::new("kind", "head.what", Kind::Word("watch")),
+        Col::new("cluster", "head.cluster", Kind::Text),
+        Col::new("node", "head.node", Kind::Text),
+        Col::new("device", "head.card", Kind::Text),
+        Col::new("job", "head.job", Kind::Text),
+        Col::new("since", "head.since", Kind::Text),
+        Col::new("hours", "head.hours", Kind::Hours),
+        Col::new("reason", "head.reason", Kind::Text),
+    ],
+    most: 60,
 };

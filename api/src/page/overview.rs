@@ -1,5 +1,7 @@
 //! Overview: the month in one look. Where did the capacity go, where will money end, what is wasted, what waits for somebody.
 
+use std::collections::BTreeMap;
+
 use minijinja::Value;
 use serde::Serialize;
 
@@ -45,6 +47,7 @@ pub(super) fn body(view: &View, answers: &Answers) -> Body {
         cases => value(part(answers, "cases", |r| case::table(view, r, "cases", 5))),
         health => value(part(answers, "daily", |r| data_health(view, answers, r))),
         loops => value(part(answers, "loops", |r| loops(view, r))),
+        watch => value(part(answers, "watch", |r| watch(view, r))),
         more => minijinja::context! {
             waste => view.link("/waste", &[]), cases => view.link("/reclaim", &[]), charges => view.link("/chargeback", &[]),
         },
@@ -308,6 +311,22 @@ fn loops(view: &View, report: Report<'_>) -> Option<Vec<Trouble>> {
     if out.is_empty() && !all.is_empty() {
         let text = view.say("health.loops", &[("count", &all.len().to_string())]);
         out.push(Trouble { well: true, text, href: None });
+    }
+    Some(out)
+}
+
+/// What stands wrong now, by kind.
+fn watch(view: &View, report: Report<'_>) -> Option<Vec<Trouble>> {
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    report.rows().iter().for_each(|r| *kinds.entry(r.word("kind")).or_default() += 1);
+    let trouble = |(kind, count): (String, usize)| {
+        let kind = super::words::listed(view.lang, "watch", &kind);
+        let text = view.say("health.watch", &[("kind", &kind), ("count", &count.to_string())]);
+        Trouble { well: false, text, href: Some(format!("{}#watch", view.link("/fleet", &[]))) }
+    };
+    let mut out: Vec<Trouble> = kinds.into_iter().map(trouble).collect();
+    if out.is_empty() {
+        out.push(Trouble { well: true, text: view.word("health.watch_none"), href: None });
     }
     Some(out)
 }

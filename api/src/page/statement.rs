@@ -63,7 +63,8 @@ pub(super) fn body(view: &View, answers: &Answers) -> Body {
 
 fn lines(view: &View, report: Report<'_>, team: &str) -> Table {
     let shown = Shown { id: "lines", caption: "statement.table", empty: "empty.lines", columns: &LINES, most: 300 };
-    let csv = View::api(&format!("/exports/{}", view.month), &[("as", "pdf"), ("team", team)]);
+    let path = format!("/periods/{}/statement", view.month);
+    let csv = View::api(&path, &[("tz", &view.zone), ("team", team), ("format", "csv")]);
     let mut rows = report.rows();
     super::table::sort(view, "lines", &LINES, &mut rows);
     let mut table = Table::made(view, &rows, report.total(), report.currency(), shown, Some(csv));

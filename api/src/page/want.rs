@@ -22,7 +22,7 @@ pub(super) struct Want {
 }
 
 /// Findings that a page of them asks for.
-const FINDINGS: usize = 60;
+const FINDINGS: usize = 40;
 /// Findings of services.
 const SERVICE_FINDINGS: usize = 40;
 
@@ -45,6 +45,7 @@ pub(super) fn wants(page: Page, view: &View, base: &Ask) -> Vec<Want> {
             want("teams", "/api/v1/charges", by(&["team"]), Question::Charges),
             want("budgets", "/api/v1/budgets", unwindowed(base), Question::Budgets { at_ms: None }),
             want("findings", "/api/v1/findings", ask(), findings(Vec::new(), Some(5))),
+            want("watch", "/api/v1/watch", unwindowed(base), Question::Watch { at_ms: None }),
         ],
         Page::Chargeback => chargeback(view, base),
         Page::Statement => vec![want("statement", STATEMENT, unwindowed(base), statement(view, view.chosen("team")))],
@@ -162,6 +163,7 @@ fn fleet(view: &View, base: &Ask) -> Vec<Want> {
         want("quota", "/api/v1/fleet/quota", ask(), Question::Quota { runs: false }),
         want("assets", "/api/v1/fleet/assets", unwindowed(base), Question::Assets { at_ms: None }),
         want("census", "/api/v1/fleet/census", unwindowed(base), Question::Census { hours: false }),
+        want("week", "/api/v1/fleet/census", unwindowed(base), Question::Census { hours: true }),
         want("watch", "/api/v1/watch", unwindowed(base), Question::Watch { at_ms: None }),
     ]
 }

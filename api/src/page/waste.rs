@@ -32,7 +32,7 @@ pub(super) struct Found {
 }
 
 /// Findings on one page at most.
-const MOST: usize = 60;
+const MOST: usize = 40;
 
 fn job_link(view: &View, row: Row<'_>) -> String {
     let run = row.word("subject");
