@@ -109,7 +109,8 @@ impl Guard {
             let control = Control::open_read_only(&path).map_err(|e| Problem::unavailable(chain(&e)))?;
             control.token_of(&text, now_ms).map_err(|e| Problem::unavailable(chain(&e)))
         });
-        let token = found.await.map_err(|_| Problem::fault("a look for a token was stopped by a fault of its own"))??;
+        let token =
+            found.await.map_err(|_| Problem::fault("a look for a token was stopped by a fault of its own"))??;
         let until_ms = token.as_ref().map_or(i64::MAX, |t| t.expires_ms).min(now_ms + REMEMBERED_MS);
         let who = token.as_ref().and_then(who_of);
         let mut remembered = self.0.remembered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,7 +168,9 @@ pub async fn before(State((app, guard)): State<(App, Guard)>, mut request: Reque
     let admitted = admit(&app, &guard, peer, &mut request).await;
     let mut response = match admitted {
         Ok(()) => next.run(request).await,
-        Err(problem) if problem.status == 401 && !api && method == Method::GET => sign_in(request.uri().path_and_query()),
+        Err(problem) if problem.status == 401 && !api && method == Method::GET => {
+            sign_in(request.uri().path_and_query())
+        }
         Err(problem) => problem.into_response(),
     };
     let status = response.status();
@@ -248,7 +251,9 @@ fn same_origin(headers: &HeaderMap) -> Result<(), Problem> {
             let named = origin.split_once("://").map_or(origin, |(_, rest)| rest);
             if named == host { Ok(()) } else { Err(other()) }
         }
-        (None, _) => Err(Problem::forbidden("a change by a browser says where it comes from (Origin); programs send a token")),
+        (None, _) => {
+            Err(Problem::forbidden("a change by a browser says where it comes from (Origin); programs send a token"))
+        }
         (Some(_), None) => Err(other()),
     }
 }

@@ -72,8 +72,14 @@ fn uniform(name: &str) -> Value {
     let text = json!({"type": "string"});
     let number = |least: u64, most: u64| json!({"type": "integer", "minimum": least, "maximum": most});
     match name {
-        "month" => query(name, "A calendar month of the zone", &json!({"type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"})),
-        "from" => query(name, "First instant: a date (midnight in the zone) or RFC 3339 with an offset; with `to`", &text),
+        "month" => query(
+            name,
+            "A calendar month of the zone",
+            &json!({"type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])$"}),
+        ),
+        "from" => {
+            query(name, "First instant: a date (midnight in the zone) or RFC 3339 with an offset; with `to`", &text)
+        }
         "to" => query(name, "First instant after", &text),
         "tz" => query(name, "IANA zone of days and months; the billing zone where it is not given", &text),
         "by" => {
@@ -87,7 +93,11 @@ fn uniform(name: &str) -> Value {
             let list = json!({"type": "array", "items": {"type": "string", "pattern": "^[a-z_]+=.+$"}});
             query(name, "DIMENSION=WORD or DIMENSION=WORD|WORD; each narrows further", &list)
         }
-        "step" => query(name, "A row per local day or month besides", &words(&Step::ALL.iter().map(|w| w.word()).collect::<Vec<_>>())),
+        "step" => query(
+            name,
+            "A row per local day or month besides",
+            &words(&Step::ALL.iter().map(|w| w.word()).collect::<Vec<_>>()),
+        ),
         "basis" => {
             let known: Vec<&str> = Basis::ALL.iter().map(|w| w.word()).collect();
             query(name, "What is charged for, instead of what the terms of each pool say", &words(&known))
@@ -96,8 +106,12 @@ fn uniform(name: &str) -> Value {
             let known: Vec<&str> = Unallocated::ALL.iter().map(|w| w.word()).collect();
             query(name, "Who bears what nobody used, instead of what the terms of each pool say", &words(&known))
         }
-        "as_of" => query(name, "The cut of the lake to read; the newest where it is not given", &number(0, u64::MAX >> 1)),
-        "format" => query(name, "How the answer is written", &words(&Format::ALL.iter().map(|w| w.word()).collect::<Vec<_>>())),
+        "as_of" => {
+            query(name, "The cut of the lake to read; the newest where it is not given", &number(0, u64::MAX >> 1))
+        }
+        "format" => {
+            query(name, "How the answer is written", &words(&Format::ALL.iter().map(|w| w.word()).collect::<Vec<_>>()))
+        }
         "lang" => query(name, "Language of sentences", &words(&Lang::ALL.iter().map(|w| w.word()).collect::<Vec<_>>())),
         "limit" => query(name, "At most so many rows", &number(1, PAGE_MAX as u64)),
         _ => query(name, "Rows before the first that is sent", &number(0, u64::MAX >> 1)),
@@ -139,8 +153,7 @@ fn body(body: Body) -> Option<Value> {
         }
         properties.insert(name.to_owned(), schema);
     }
-    let schema =
-        json!({"type": "object", "properties": properties, "required": needed, "additionalProperties": false});
+    let schema = json!({"type": "object", "properties": properties, "required": needed, "additionalProperties": false});
     Some(json!({"required": true, "content": {"application/json": {"schema": schema}}}))
 }
 

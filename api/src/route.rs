@@ -133,9 +133,10 @@ pub fn routes() -> Router<App> {
             Answered::Report(make) => reporter(route, make),
             Answered::Own(make) => make(),
         };
-        let guarded = answered.route_layer(axum::middleware::from_fn(move |asker: Asker, request: Request, next: Next| {
-            may(route, asker, request, next)
-        }));
+        let guarded =
+            answered.route_layer(axum::middleware::from_fn(move |asker: Asker, request: Request, next: Next| {
+                may(route, asker, request, next)
+            }));
         router = router.route(route.path, guarded);
     }
     router
@@ -150,10 +151,7 @@ async fn may(route: &'static Route, Asker(who): Asker, request: Request, next: N
     next.run(request).await
 }
 
-fn reporter(
-    route: &'static Route,
-    make: fn(&mut Query, &Words) -> Result<Report, Problem>,
-) -> MethodRouter<App> {
+fn reporter(route: &'static Route, make: fn(&mut Query, &Words) -> Result<Report, Problem>) -> MethodRouter<App> {
     let answer = move |State(app): State<App>,
                        Asker(who): Asker,
                        Path(words): Path<Words>,

@@ -115,7 +115,8 @@ pub async fn serve(app: App, guard: Guard, listener: TcpListener, tls: Option<Tl
     let accepting = tokio::spawn(accept(app.clone(), listener, tls, sender));
     let service = router(app.clone(), guard).into_make_service_with_connect_info::<Peer>();
     let stop = app.stop().clone();
-    let server = axum::serve(Ready { receiver, local }, service).with_graceful_shutdown(async move { stop.wait().await });
+    let server =
+        axum::serve(Ready { receiver, local }, service).with_graceful_shutdown(async move { stop.wait().await });
     let grace = Duration::from_secs(app.settings().grace_s);
     let late = {
         let stop = app.stop().clone();

@@ -132,7 +132,10 @@ impl App {
     ///
     /// # Errors
     /// The control file cannot be opened, or what `work` gives.
-    pub async fn look<T, E>(&self, work: impl FnOnce(&Control) -> Result<T, E> + Send + 'static) -> Result<Option<T>, Problem>
+    pub async fn look<T, E>(
+        &self,
+        work: impl FnOnce(&Control) -> Result<T, E> + Send + 'static,
+    ) -> Result<Option<T>, Problem>
     where
         T: Send + 'static,
         E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,

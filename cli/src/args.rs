@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 mod close;
+mod demo;
 mod export;
 mod keep;
 mod money;
@@ -13,6 +14,7 @@ mod report;
 mod serve;
 
 pub(crate) use close::{Close, Correct, LineAnswer, Periods, Statement, StatementAnswer, Uncharged, Verify};
+pub(crate) use demo::{Demo, Record};
 pub(crate) use export::Export;
 pub(crate) use keep::{Backup, Maintain, Restore};
 pub(crate) use money::{
@@ -212,41 +214,6 @@ pub(crate) enum Command {
     /// The collector of `demo --live`, as a process of its own
     #[command(hide = true)]
     CollectFor(Record),
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Demo {
-    /// Seed of the generated fleet
-    #[arg(long, default_value_t = 7)]
-    pub(crate) seed: u64,
-    /// GPUs of the fleet, 64 or more
-    #[arg(long, default_value_t = 64)]
-    pub(crate) gpus: u32,
-    /// Only the first days of the month
-    #[arg(long)]
-    pub(crate) days: Option<u32>,
-    /// Instead: the node collector on a simulated driver, watching real processes for two minutes
-    #[arg(long, conflicts_with_all = ["seed", "gpus", "days"])]
-    pub(crate) live: bool,
-    /// How long `--live` records
-    #[arg(long, hide = true, default_value_t = 120, requires = "live")]
-    pub(crate) seconds: u64,
-    /// Afterwards serve it: pages and API, until it is stopped
-    #[arg(long, conflicts_with = "live")]
-    pub(crate) serve: bool,
-    /// Address and port of `--serve`
-    #[arg(long, requires = "serve", value_name = "ADDRESS")]
-    pub(crate) listen: Option<std::net::SocketAddr>,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Record {
-    /// Configuration of the node
-    #[arg(long)]
-    pub(crate) node_config: std::path::PathBuf,
-    /// Ends at the first full minute of the boot clock after so many seconds
-    #[arg(long)]
-    pub(crate) seconds: u64,
 }
 
 #[derive(Debug, Subcommand)]

@@ -2,8 +2,11 @@
 
 mod answers;
 mod asked;
+mod fault;
 pub(crate) mod lend;
 pub(crate) mod loops;
 mod open;
+mod scope;
+mod told;
 
 pub(crate) use answers::Ledger;

@@ -165,10 +165,14 @@ mod tests {
     #[test]
     fn a_pseudonym_stays_the_same_and_ones_own_name_is_shown() {
         let names = Names { key: "k".to_owned(), own: Some("ada".to_owned()) };
-        assert_eq!((names.shown("ada"), names.shown("-"), names.shown("(platform)")), ("ada".into(), "-".into(), "(platform)".into()));
+        assert_eq!(
+            (names.shown("ada"), names.shown("-"), names.shown("(platform)")),
+            ("ada".into(), "-".into(), "(platform)".into())
+        );
         assert_eq!(names.shown("bob"), names.shown("bob"));
         assert!(names.shown("bob") != names.shown("eve") && names.shown("bob").starts_with("user-"));
-        let mut body = serde_json::json!([{"title": "bob ran bobsled", "facts": {"user": "bob"}, "rows": [["user", "bob"]]}]);
+        let mut body =
+            serde_json::json!([{"title": "bob ran bobsled", "facts": {"user": "bob"}, "rows": [["user", "bob"]]}]);
         names.json(&mut body);
         let text = body.to_string();
         assert!(text.contains("ran bobsled") && !text.contains("\"bob\"") && !text.contains("\"bob "), "{text}");

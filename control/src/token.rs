@@ -111,7 +111,8 @@ impl std::fmt::Debug for Minted {
 /// What a text that is no token looks like from outside: nothing is looked up for it.
 fn parts(text: &str) -> Option<(&str, &str)> {
     let (id, secret) = text.strip_prefix(PREFIX)?.split_once('_')?;
-    let is_hex = |t: &str, n: usize| t.len() == n && t.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let is_hex =
+        |t: &str, n: usize| t.len() == n && t.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     (is_hex(id, 12) && is_hex(secret, 64)).then_some((id, secret))
 }
 
@@ -192,7 +193,10 @@ impl Control {
     /// SQLite fails.
     pub fn secret(&mut self, name: &str, random: [u8; 32]) -> Result<String, ControlError> {
         self.change("write to", |c| {
-            c.execute("INSERT INTO secret (name, hex) VALUES (?1, ?2) ON CONFLICT DO NOTHING", params![name, hex(&random)])?;
+            c.execute(
+                "INSERT INTO secret (name, hex) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+                params![name, hex(&random)],
+            )?;
             Ok(c.query_row("SELECT hex FROM secret WHERE name = ?1", [name], |r| r.get(0))?)
         })
     }
@@ -294,7 +298,8 @@ fn fits(grant: &Grant) -> Result<(), ControlError> {
         return wrong(format!("`{role}` is not one of: {}", ROLES.join(", ")));
     }
     let blank = |text: &String| text.trim().is_empty();
-    if grant.teams.iter().any(blank) || grant.user.as_ref().is_some_and(blank) || grant.node.as_ref().is_some_and(blank) {
+    if grant.teams.iter().any(blank) || grant.user.as_ref().is_some_and(blank) || grant.node.as_ref().is_some_and(blank)
+    {
         return wrong("a team, user or node has a name".to_owned());
     }
     for (of, what, there) in [
@@ -303,7 +308,11 @@ fn fits(grant: &Grant) -> Result<(), ControlError> {
         ("node", "a node", grant.node.is_some()),
     ] {
         if (role == of) != there {
-            let text = if there { format!("{what} belong to a {of}, not to `{role}`") } else { format!("a {of} needs {what}") };
+            let text = if there {
+                format!("{what} belong to a {of}, not to `{role}`")
+            } else {
+                format!("a {of} needs {what}")
+            };
             return wrong(text);
         }
     }

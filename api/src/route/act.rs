@@ -39,18 +39,48 @@ const fn change(
 }
 
 pub(super) const ROUTES: &[Route] = &[
-    change("/api/v1/findings/notes", "Says what became of a finding: accept, done, dismiss or reopen", TEAMS,
-        &["rule!", "subject!", "word!", "reason"], || post(finding)),
-    change("/api/v1/periods/{period}/lines/{line}/answer", "A lead accepts or disputes a line of a draft", BILLED,
-        &["disputed?!", "reason"], || post(line)),
-    change("/api/v1/periods/{period}/close", "Makes a month final; the name of the month is repeated in the body", MONEY,
-        &["confirm!", "waive[]", "reason", "approver"], || post(close)),
-    change("/api/v1/reference/{table}", "Adds rows to a reference table, or says what they would change (dry_run)", ADMIN,
-        &["csv!", "dry_run?", "force?", "reason", "approver"], || post(import)),
-    change("/api/v1/cases/{case}/answer", "Answers a case of reclaiming: keep, normal, release, exempt, approve, hold or resume",
-        PEOPLE, &["word!", "reason", "hours#"], || post(case)),
-    change("/api/v1/switches/{which}", "Sets a switch of reclaiming: notify, act, kill or breaker", OPERATE,
-        &["is_on?!", "reason!"], || post(switch)),
+    change(
+        "/api/v1/findings/notes",
+        "Says what became of a finding: accept, done, dismiss or reopen",
+        TEAMS,
+        &["rule!", "subject!", "word!", "reason"],
+        || post(finding),
+    ),
+    change(
+        "/api/v1/periods/{period}/lines/{line}/answer",
+        "A lead accepts or disputes a line of a draft",
+        BILLED,
+        &["disputed?!", "reason"],
+        || post(line),
+    ),
+    change(
+        "/api/v1/periods/{period}/close",
+        "Makes a month final; the name of the month is repeated in the body",
+        MONEY,
+        &["confirm!", "waive[]", "reason", "approver"],
+        || post(close),
+    ),
+    change(
+        "/api/v1/reference/{table}",
+        "Adds rows to a reference table, or says what they would change (dry_run)",
+        ADMIN,
+        &["csv!", "dry_run?", "force?", "reason", "approver"],
+        || post(import),
+    ),
+    change(
+        "/api/v1/cases/{case}/answer",
+        "Answers a case of reclaiming: keep, normal, release, exempt, approve, hold or resume",
+        PEOPLE,
+        &["word!", "reason", "hours#"],
+        || post(case),
+    ),
+    change(
+        "/api/v1/switches/{which}",
+        "Sets a switch of reclaiming: notify, act, kill or breaker",
+        OPERATE,
+        &["is_on?!", "reason!"],
+        || post(switch),
+    ),
 ];
 
 /// Reads a JSON body whole; a field that is not known is a problem.
@@ -59,7 +89,8 @@ pub(crate) async fn json<T: DeserializeOwned>(app: &App, body: RequestBody) -> R
     let bytes = axum::body::to_bytes(body, limit).await.map_err(|_| {
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is larger than {limit} bytes, or was cut off"))
     })?;
-    serde_json::from_slice(&bytes).map_err(|e| Problem::parameter("body", format!("the body is not what is expected: {e}")))
+    serde_json::from_slice(&bytes)
+        .map_err(|e| Problem::parameter("body", format!("the body is not what is expected: {e}")))
 }
 
 async fn done(app: &App, who: &crate::who::Who, act: Act) -> Result<Response, Problem> {

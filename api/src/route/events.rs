@@ -54,7 +54,8 @@ async fn listen(State(app): State<App>, Asker(who): Asker, headers: HeaderMap) -
     let past = stream::iter(before.into_iter().filter(move |e| e.audience.has(&listener)).map(move |e| sent(run, &e)));
     let live = rest(run, live, who);
     let stop = app.stop().clone();
-    let all = start.chain(past).chain(live).take_until(Box::pin(async move { stop.wait().await })).map(Ok::<_, Infallible>);
+    let all =
+        start.chain(past).chain(live).take_until(Box::pin(async move { stop.wait().await })).map(Ok::<_, Infallible>);
     Ok(Sse::new(all).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
 }
 

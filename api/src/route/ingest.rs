@@ -37,14 +37,14 @@ async fn bring(
 ) -> Result<Response, Problem> {
     let node = who.node.ok_or_else(|| Problem::forbidden("this token names no node"))?;
     let text = words.get("segment").map_or("", String::as_str);
-    let name = SegmentName::parse(text).ok_or_else(|| {
-        Problem::parameter("segment", format!("`{text}` is not <table>~<writer>~<hash>.parquet"))
-    })?;
+    let name = SegmentName::parse(text)
+        .ok_or_else(|| Problem::parameter("segment", format!("`{text}` is not <table>~<writer>~<hash>.parquet")))?;
     if name.writer != safe_writer(&node) {
         return Err(Problem::forbidden(format!("the token is of node `{node}`, the segment of `{}`", name.writer)));
     }
     let limit = app.settings().segment_bytes;
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
+    let announced =
+        headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
     if announced.is_some_and(|n| n > limit as u64) {
         return Err(too_large(limit));
     }

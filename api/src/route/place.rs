@@ -27,8 +27,13 @@ pub(super) const ROUTES: &[Route] = &[
     route("GET", "/api/v1/place", "Zone, currency, months and how far the data is", PEOPLE, || get(place)),
     route("GET", "/api/v1/me", "Who asks, as this server sees it", &Role::ALL, || get(me)),
     route("GET", "/api/v1/loops", "The loops of the server and how each is", STAFF, || get(loops)),
-    route("POST", "/api/v1/loops/{name}/wake", "Starts a round of a loop at once", &[Role::Admin, Role::Operator],
-        || post(wake)),
+    route(
+        "POST",
+        "/api/v1/loops/{name}/wake",
+        "Starts a round of a loop at once",
+        &[Role::Admin, Role::Operator],
+        || post(wake),
+    ),
     route("GET", "/api/v1/openapi.json", "This description", &Role::ALL, || get(openapi)),
 ];
 

@@ -33,10 +33,20 @@ const fn route(
 
 pub(super) const ROUTES: &[Route] = &[
     route("GET", "/api/v1/tokens", "Tokens, without their secrets", Body::None, || get(list)),
-    route("POST", "/api/v1/tokens", "Makes a token; its secret is in the answer and nowhere else",
-        Body::Json(&["name!", "role!", "teams[]", "user", "node", "days#!"]), || post(create)),
-    route("POST", "/api/v1/tokens/{id}/rotate", "Makes a token in the place of another, which stays good for some hours",
-        Body::Json(&["days#!", "hours#!"]), || post(rotate)),
+    route(
+        "POST",
+        "/api/v1/tokens",
+        "Makes a token; its secret is in the answer and nowhere else",
+        Body::Json(&["name!", "role!", "teams[]", "user", "node", "days#!"]),
+        || post(create),
+    ),
+    route(
+        "POST",
+        "/api/v1/tokens/{id}/rotate",
+        "Makes a token in the place of another, which stays good for some hours",
+        Body::Json(&["days#!", "hours#!"]),
+        || post(rotate),
+    ),
     route("DELETE", "/api/v1/tokens/{id}", "Takes a token back at once", Body::None, || delete(revoke)),
 ];
 

@@ -12,5 +12,9 @@ fn the_description_is_the_one_that_was_agreed_on() {
         std::fs::write(&path, &made).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(made == kept, "the routes differ from {}: look at what differs, and run with UPDATE_GOLDEN=1", path.display());
+    assert!(
+        made == kept,
+        "the routes differ from {}: look at what differs, and run with UPDATE_GOLDEN=1",
+        path.display()
+    );
 }

@@ -48,7 +48,8 @@ async fn a_page_sends_nobody_to_sign_in_and_back() {
     assert_eq!(status, StatusCode::OK);
     assert_eq!(serde_json::from_slice::<Value>(&body).unwrap()["role"], "finance");
     let close = |origin: Option<&str>| {
-        let mut request = Request::post("/api/v1/periods/2026-03/close").header("cookie", &pair).header("host", "localhost");
+        let mut request =
+            Request::post("/api/v1/periods/2026-03/close").header("cookie", &pair).header("host", "localhost");
         if let Some(origin) = origin {
             request = request.header("origin", origin);
         }

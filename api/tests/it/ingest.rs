@@ -31,7 +31,10 @@ async fn a_node_brings_segments_of_its_own_as_often_as_it_likes() {
     let (status, _) = bring(&site, &token, &name("gpu02", &bytes), bytes.clone()).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     for role in [Role::Admin, Role::Operator, Role::Metrics] {
-        assert_eq!(bring(&site, &site.token(role), &name("gpu01", &bytes), bytes.clone()).await.0, StatusCode::FORBIDDEN);
+        assert_eq!(
+            bring(&site, &site.token(role), &name("gpu01", &bytes), bytes.clone()).await.0,
+            StatusCode::FORBIDDEN
+        );
     }
     assert_eq!(site.answers.delivered.lock().unwrap().len(), 2);
 }
@@ -54,7 +57,8 @@ async fn what_is_too_large_or_not_what_its_name_says_is_refused_whole() {
     assert_eq!(site.send(streamed).await.0, StatusCode::PAYLOAD_TOO_LARGE);
     let (status, body) = bring(&site, &token, &name("gpu01", b"other"), b"these".to_vec()).await;
     assert_eq!((status, body["parameter"].as_str()), (StatusCode::BAD_REQUEST, Some("segment")));
-    for odd in ["x.parquet", "..%2F..%2Fetc", "job~gpu01~zz.parquet", "job~..~00000000000000000000000000000000.parquet"] {
+    for odd in ["x.parquet", "..%2F..%2Fetc", "job~gpu01~zz.parquet", "job~..~00000000000000000000000000000000.parquet"]
+    {
         let (status, _) = bring(&site, &token, odd, Vec::new()).await;
         assert!(matches!(status, StatusCode::BAD_REQUEST | StatusCode::FORBIDDEN), "{odd}: {status}");
     }

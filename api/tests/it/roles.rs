@@ -107,9 +107,11 @@ async fn what_is_done_is_done_in_the_name_of_who_asks() {
     let (status, ..) = site.ask(&lead, "POST", "/api/v1/periods/2026-03/lines/4/answer", body).await;
     assert_eq!(status, StatusCode::OK);
     let finance = site.token(Role::Finance);
-    let (status, _, told) = site.ask(&finance, "POST", "/api/v1/periods/2026-03/close", r#"{"confirm": "2026-04"}"#).await;
+    let (status, _, told) =
+        site.ask(&finance, "POST", "/api/v1/periods/2026-03/close", r#"{"confirm": "2026-04"}"#).await;
     assert_eq!((status, told["parameter"].as_str()), (StatusCode::BAD_REQUEST, Some("confirm")));
-    let (status, _, told) = site.ask(&finance, "POST", "/api/v1/periods/2026-03/close", r#"{"confirm": "2026-03", "x": 1}"#).await;
+    let (status, _, told) =
+        site.ask(&finance, "POST", "/api/v1/periods/2026-03/close", r#"{"confirm": "2026-03", "x": 1}"#).await;
     assert_eq!((status, told["parameter"].as_str()), (StatusCode::BAD_REQUEST, Some("body")));
     let acts = site.answers.acts.lock().unwrap();
     assert_eq!(acts.len(), 1);

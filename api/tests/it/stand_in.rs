@@ -38,7 +38,12 @@ impl Answers for StandIn {
     }
 
     async fn file(&self, _: &Who, _: &Ask, _: &Report) -> Result<File, Problem> {
-        Ok(File { name: "a b.csv".to_owned(), media: "text/csv; charset=utf-8", bytes: b"n\n1\n".to_vec(), cut: Some(3) })
+        Ok(File {
+            name: "a b.csv".to_owned(),
+            media: "text/csv; charset=utf-8",
+            bytes: b"n\n1\n".to_vec(),
+            cut: Some(3),
+        })
     }
 
     async fn export(&self, who: &Who, _: &Ask, what: &Export) -> Result<File, Problem> {
@@ -120,7 +125,13 @@ impl Site {
     }
 
     /// Asks with a token.
-    pub(crate) async fn ask(&self, token: &str, method: &str, path: &str, body: &str) -> (StatusCode, HeaderMap, Value) {
+    pub(crate) async fn ask(
+        &self,
+        token: &str,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> (StatusCode, HeaderMap, Value) {
         let request = Request::builder()
             .method(method)
             .uri(path)

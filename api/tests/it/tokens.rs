@@ -15,7 +15,8 @@ async fn a_token_is_made_used_rotated_and_taken_back_at_once() {
     let (secret, id) = (made["secret"].as_str().unwrap().to_owned(), made["id"].as_str().unwrap().to_owned());
     let (_, _, me) = site.ask(&secret, "GET", "/api/v1/me", "").await;
     assert_eq!((me["name"].as_str(), me["teams"][0].as_str()), (Some("grace"), Some("nlp")));
-    let (status, _, new) = site.ask(&admin, "POST", &format!("/api/v1/tokens/{id}/rotate"), r#"{"days": 30, "hours": 1}"#).await;
+    let (status, _, new) =
+        site.ask(&admin, "POST", &format!("/api/v1/tokens/{id}/rotate"), r#"{"days": 30, "hours": 1}"#).await;
     assert_eq!(status, StatusCode::CREATED);
     assert_eq!(new["rotates"], id.as_str());
     // both count for the hour

@@ -109,12 +109,18 @@ fn configuration(place: &Place) -> Vec<Found> {
     let reachable = !config.server.listen.ip().is_loopback();
     if reachable && config.server.tls_certificate.is_none() && config.server.proxy.is_none() {
         let text = "others can reach it, and tokens go over the network as they are";
-        out.push(Found::doubtful("TLS", text, "set server.tls_certificate and server.tls_key, or stand it behind a proxy"));
+        out.push(Found::doubtful(
+            "TLS",
+            text,
+            "set server.tls_certificate and server.tls_key, or stand it behind a proxy",
+        ));
     }
     if let (Some(certificate), Some(key)) = (&config.server.tls_certificate, &config.server.tls_key) {
         out.push(match gpuledger_api::server::tls(certificate, key) {
             Ok(_) => Found::good("TLS", "certificate and key fit"),
-            Err(e) => Found::bad("TLS", gpuledger_api::state::chain(&e), "correct server.tls_certificate and server.tls_key"),
+            Err(e) => {
+                Found::bad("TLS", gpuledger_api::state::chain(&e), "correct server.tls_certificate and server.tls_key")
+            }
         });
     }
     out
@@ -126,7 +132,9 @@ async fn writer(lake: &Lake) -> Found {
     }
     match lake.lock() {
         Ok(_) => Found::good("data folder", format!("`{}` can be written; no server runs", lake.shown())),
-        Err(LakeError::Locked { .. }) => Found::good("data folder", format!("`{}`, a command is writing", lake.shown())),
+        Err(LakeError::Locked { .. }) => {
+            Found::good("data folder", format!("`{}`, a command is writing", lake.shown()))
+        }
         Err(e) => Found::bad("data folder", gpuledger_api::state::chain(&e), "let this user write it"),
     }
 }
@@ -205,7 +213,9 @@ async fn ledger(place: &Place, lake: &Lake, now_ms: i64) -> Vec<Found> {
         Err(ReportError::Stale) => {
             return vec![Found::doubtful("ledger", "older than what was taken in", "run `gpuledger ingest`")];
         }
-        Err(e) => return vec![Found::bad("ledger", gpuledger_api::state::chain(&e), "import something, or restore a backup")],
+        Err(e) => {
+            return vec![Found::bad("ledger", gpuledger_api::state::chain(&e), "import something, or restore a backup")];
+        }
     };
     let zone = place.zone(None).ok().flatten().unwrap_or(chrono_tz::UTC);
     let mut out = Vec::new();
@@ -232,7 +242,11 @@ async fn ledger(place: &Place, lake: &Lake, now_ms: i64) -> Vec<Found> {
 fn control(place: &Place, lake: &Lake, now_ms: i64) -> anyhow::Result<Vec<Found>> {
     let advice = "gpuledger token create NAME --role ROLE";
     let Some(control) = place.control(lake)? else {
-        return Ok(vec![Found::doubtful("reference tables", "nothing was imported yet", "import rates, owners and pools")]);
+        return Ok(vec![Found::doubtful(
+            "reference tables",
+            "nothing was imported yet",
+            "import rates, owners and pools",
+        )]);
     };
     let tokens = control.tokens()?;
     let count = tokens.iter().filter(|t| t.counts(now_ms)).count();

@@ -107,7 +107,11 @@ pub(super) fn check(config: &ServerConfig, listen: SocketAddr) -> anyhow::Result
     {
         return Err(usage(format!("server.public_url `{url}` is no address such as https://gpu.example.org")));
     }
-    if config.segment_mib == 0 || config.requests_per_second == 0 || config.ingest_seconds == 0 || config.check_minutes == 0 {
+    if config.segment_mib == 0
+        || config.requests_per_second == 0
+        || config.ingest_seconds == 0
+        || config.check_minutes == 0
+    {
         return Err(usage("server: segment_mib, requests_per_second, ingest_seconds and check_minutes are 1 or more"));
     }
     Ok(())

@@ -3,30 +3,29 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gpuledger_aggregator::close::{CloseError, Manifest, phase};
-use gpuledger_aggregator::lake::{Lake, LakeError};
-use gpuledger_aggregator::report::{
-    self, Ask as Asked, Currency, Dimension, Format as Written, Narrow, Reader, ReportError,
-};
-use gpuledger_api::answer::{Act, Answers, Column, Document, Export, File, Kind, Month, Place as Told, Report};
-use gpuledger_api::ask::{Ask, Filter, Format};
+use gpuledger_aggregator::lake::Lake;
+use gpuledger_aggregator::report::{self, Ask as Asked, Currency, Format as Written, Narrow, Reader};
+use gpuledger_api::StatusCode;
+use gpuledger_api::answer::{Act, Answers, Column, Document, Export, File, Kind, Place as Told, Report};
+use gpuledger_api::ask::{Ask, Format};
 use gpuledger_api::problem::Problem;
 use gpuledger_api::state::chain;
 use gpuledger_api::who::{Role, Scope, Who};
 use gpuledger_control::{Control, Switch, Switched};
-use gpuledger_schema::unit::DAY_MS;
-use gpuledger_schema::window::{self, Window};
+use gpuledger_schema::window::Window;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, Semaphore};
 
 use super::asked;
+use super::fault::{fault, problem, problem_of};
 use super::open::{Newest, Open, Question};
+use super::scope::own_team;
 use crate::args::{self, Command, Forced};
 use crate::clock;
 use crate::command::{self, dispatch_one};
-use crate::outcome::{self, Outcome};
+use crate::outcome::Outcome;
 use crate::place::{Held, Place};
-use crate::session::{self, Names};
+use crate::session;
 
 /// Questions that are worked on at a time, beside those whose answer is there.
 const AT_A_TIME: usize = 4;
@@ -34,9 +33,9 @@ const AT_A_TIME: usize = 4;
 /// The ledger of a data folder, as a server asks it.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    place: Place,
+    pub(super) place: Place,
     writing: Arc<Mutex<()>>,
-    open: Open,
+    pub(super) open: Open,
     turns: Semaphore,
 }
 
@@ -46,8 +45,9 @@ impl Ledger {
         Self { place, writing, open: Open::default(), turns: Semaphore::new(AT_A_TIME) }
     }
 
-    fn lake(&self) -> Result<Lake, Problem> {
-        Lake::open(&self.place.data, false).map_err(|e| Problem::unavailable(format!("the data cannot be read: {}", chain(&e))))
+    pub(super) fn lake(&self) -> Result<Lake, Problem> {
+        Lake::open(&self.place.data, false)
+            .map_err(|e| Problem::unavailable(format!("the data cannot be read: {}", chain(&e))))
     }
 
     /// The place in which a command runs for somebody.
@@ -89,87 +89,11 @@ impl Ledger {
         }
         let names = self.names(who, ask)?;
         let place = self.place_of(Some(base), asked::narrow(&who.scope(), ask)?, ask.as_of);
-        let typed = asked::command(who, ask, &what)?;
+        let typed = asked::command(ask, &what)?;
         let run = move || async move { dispatch_one(&place, typed, written, true).await };
         let (done, said) = session::hear(&who.name, names, run).await.ok_or_else(fault)?;
         done.map_err(|e| problem(&e))?;
         Ok((said, at.cut))
-    }
-
-    /// What somebody may ask beyond what their rows are: refused, or narrowed to their team.
-    async fn allowed(&self, who: &Who, ask: &Ask, what: &Report) -> Result<Report, Problem> {
-        let scope = who.scope();
-        if scope == Scope::All {
-            return Ok(what.clone());
-        }
-        match what {
-            // these select their rows
-            Report::Charges
-            | Report::Usage
-            | Report::Accounting
-            | Report::Gaps { .. }
-            | Report::Findings { .. }
-            | Report::Job(_)
-            | Report::Explain { .. } => Ok(what.clone()),
-            Report::Quota { .. } | Report::Budgets { .. } if who.role == Role::Lead => Ok(what.clone()),
-            Report::Quote(quote) if who.teams.contains(&quote.team) => Ok(what.clone()),
-            Report::Quote(_) => Err(Problem::forbidden("a price is quoted to a lead for their own teams")),
-            Report::Statement { period, team } => {
-                Ok(Report::Statement { period: period.clone(), team: Some(own_team(who, team.as_deref())?) })
-            }
-            Report::ExplainLine { period, line } => {
-                self.owns_line(who, ask, period, line).await?;
-                Ok(what.clone())
-            }
-            _ => Err(Problem::forbidden(format!("this is about the whole fleet; a {} sees their own rows", who.role))),
-        }
-    }
-
-    /// A line of a bill belongs to a team of who asks.
-    async fn owns_line(&self, who: &Who, ask: &Ask, period: &str, line: &str) -> Result<(), Problem> {
-        let refused = || Problem::forbidden(format!("line `{line}` is of no team of yours"));
-        if who.role != Role::Lead {
-            return Err(refused());
-        }
-        if who.teams.contains(line) {
-            return Ok(());
-        }
-        if !line.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(refused());
-        }
-        let finance = Who::of(&who.name, Role::Finance);
-        for team in &who.teams {
-            let what = Report::Statement { period: period.to_owned(), team: Some(team.clone()) };
-            let lines = Box::pin(self.document(&finance, ask, &what)).await?;
-            let rows = lines.body["rows"].as_array().cloned().unwrap_or_default();
-            let is_it = |row: &Value| match &row["line"] {
-                Value::String(text) => text == line,
-                Value::Number(n) => n.to_string() == line,
-                _ => false,
-            };
-            if rows.iter().any(is_it) {
-                return Ok(());
-            }
-        }
-        Err(refused())
-    }
-
-    /// The names that somebody sees: none where they see all as they are.
-    fn names(&self, who: &Who, ask: &Ask) -> Result<Option<Names>, Problem> {
-        if !self.place.config.server.pseudonyms || who.role == Role::Admin {
-            return Ok(None);
-        }
-        let own = who.user.clone();
-        let user = Dimension::User.word();
-        let asks_for = |f: &&Filter| f.dimension == user && f.words.iter().any(|w| own.as_ref() != Some(w));
-        if ask.filter.iter().any(|f| asks_for(&f)) {
-            return Err(Problem::parameter("filter", "users are shown under pseudonyms, and cannot be asked for by name"));
-        }
-        let lake = self.lake()?;
-        let random = command::random().map_err(|e| problem(&e))?;
-        let mut control = self.place.control_to_write(&lake).map_err(|e| problem(&e))?;
-        let key = control.secret("pseudonym", random).map_err(|e| Problem::unavailable(chain(&e)))?;
-        Ok(Some(Names { key, own }))
     }
 
     async fn import(&self, who: &Who, act: &Act) -> Result<Value, Problem> {
@@ -196,7 +120,8 @@ impl Ledger {
     async fn switch(&self, who: &Who, which: &str, is_on: bool, reason: &str) -> Result<Value, Problem> {
         let known = || Switch::ALL.map(Switch::as_str).join(", ");
         let found = Switch::ALL.into_iter().find(|s| s.as_str() == which);
-        let which = found.ok_or_else(|| Problem::parameter("which", format!("`{which}` is not one of: {}", known())))?;
+        let which =
+            found.ok_or_else(|| Problem::parameter("which", format!("`{which}` is not one of: {}", known())))?;
         if reason.trim().is_empty() {
             return Err(Problem::parameter("reason", "a switch is set for a reason"));
         }
@@ -205,39 +130,6 @@ impl Ledger {
         let mut control: Control = self.place.control_to_write(&lake).map_err(|e| problem(&e))?;
         control.switch(which, &to).map_err(|e| Problem::unavailable(chain(&e)))?;
         Ok(json!({"done": format!("{} is {}", which.as_str(), if is_on { "on" } else { "off" })}))
-    }
-
-    /// Whether somebody may change what an act is about.
-    async fn may_do(&self, who: &Who, act: &Act) -> Result<(), Problem> {
-        if who.scope() == Scope::All {
-            return Ok(());
-        }
-        let zone = self.place.zone_needed(None).map_err(|e| problem(&e))?;
-        let ask = Ask::in_zone(zone);
-        match act {
-            Act::Finding { subject, .. } if subject.matches('/').count() <= 1 => {
-                // a run that is none of theirs is none at all
-                self.document(who, &ask, &Report::Job(subject.clone())).await.map(|_| ())
-            }
-            Act::Line { period, line, .. } => self.owns_line(who, &ask, period, &line.to_string()).await,
-            _ => Err(Problem::forbidden("only who runs the fleet may change this")),
-        }
-    }
-}
-
-fn fault() -> Problem {
-    Problem::fault("the command was stopped by a fault of its own")
-}
-
-fn own_team(who: &Who, asked: Option<&str>) -> Result<String, Problem> {
-    match (asked, who.teams.len()) {
-        (Some(team), _) if who.role == Role::Lead && who.teams.contains(team) => Ok(team.to_owned()),
-        (None, 1) if who.role == Role::Lead => Ok(who.teams.iter().next().cloned().unwrap_or_default()),
-        (None, _) if who.role == Role::Lead => {
-            let teams: Vec<&str> = who.teams.iter().map(String::as_str).collect();
-            Err(Problem::parameter("team", format!("say which of your teams: {}", teams.join(", "))))
-        }
-        _ => Err(Problem::forbidden("a bill is shown to finance, and a team's part of it to its lead")),
     }
 }
 
@@ -265,52 +157,6 @@ fn is_kept(what: &Report) -> bool {
     )
 }
 
-/// What went wrong, to who asked: their fault, the data's, or ours.
-fn problem(e: &anyhow::Error) -> Problem {
-    let text = crate::chain(e);
-    for cause in e.chain() {
-        if let Some(found) = cause.downcast_ref::<ReportError>() {
-            return problem_of(found);
-        }
-        if cause.is::<LakeError>() {
-            return Problem::unavailable(format!("the data cannot be read or written: {text}"));
-        }
-        if let Some(CloseError::Report(found)) = cause.downcast_ref::<CloseError>() {
-            return problem_of(found);
-        }
-    }
-    if outcome::code_of(e) == Outcome::WRONG_USAGE {
-        // `--by colour is not one of`: the flags of the command are the parameters of the address
-        let flag = text.strip_prefix("--").and_then(|t| t.split([' ', ':']).next()).map(str::to_owned);
-        let plain = text.trim_start_matches("--").to_owned();
-        return match flag {
-            Some(flag) => Problem::parameter(if flag == "zone" { "tz" } else { &flag }, plain),
-            None if text.starts_with("no run ") => Problem::absent(plain),
-            None if text.starts_with("say which time") => Problem::parameter("month", "say which time: month=YYYY-MM, or from= and to="),
-            None => Problem::new(gpuledger_api::StatusCode::BAD_REQUEST, plain),
-        };
-    }
-    if e.chain().any(|c| c.is::<gpuledger_control::ControlError>()) {
-        return Problem::conflict(text);
-    }
-    tracing::error!(error = text, "a question failed");
-    Problem::fault(text)
-}
-
-fn problem_of(e: &ReportError) -> Problem {
-    let text = chain(e);
-    match e {
-        ReportError::Dimension(_) => Problem::parameter("by", text),
-        ReportError::NoCut { .. } | ReportError::NotBuilt(_) => Problem::parameter("as_of", text),
-        ReportError::Whole(_) => Problem::parameter("filter", text),
-        ReportError::Empty(_) | ReportError::Stale | ReportError::Lake(_) => Problem::unavailable(text),
-        _ => {
-            tracing::error!(error = text, "a question failed");
-            Problem::fault(text)
-        }
-    }
-}
-
 fn column(c: &report::Column) -> Column {
     let kind = match c.kind {
         report::Kind::Text => Kind::Text,
@@ -330,7 +176,9 @@ impl Answers for Ledger {
             let (said, cut) = self.run(who, ask, what, Written::Json).await?;
             let mut body: Value = serde_json::from_slice(&said.bytes)
                 .map_err(|e| Problem::fault(format!("the answer is no JSON: {e}")))?;
-            if let (Report::Job(_) | Report::Explain { .. } | Report::ExplainLine { .. }, Some(names)) = (what, self.names(who, ask)?) {
+            if let (Report::Job(_) | Report::Explain { .. } | Report::ExplainLine { .. }, Some(names)) =
+                (what, self.names(who, ask)?)
+            {
                 names.json(&mut body);
             }
             Ok(Document { body, columns: said.columns.iter().map(column).collect(), cut })
@@ -377,7 +225,8 @@ impl Answers for Ledger {
         let at = self.at(&lake, ask).await?;
         let _turn = self.turns.acquire().await.map_err(|_| Problem::unavailable("the server stops"))?;
         let terms = asked::terms(ask)?;
-        let base = self.open.reader(&lake, self.place.partitions(), at, ask, terms).await.map_err(|e| problem_of(&e))?;
+        let base =
+            self.open.reader(&lake, self.place.partitions(), at, ask, terms).await.map_err(|e| problem_of(&e))?;
         let place = self.place_of(Some(base), Narrow::default(), ask.as_of);
         let code = |name: &str| what.codes.get(name).cloned();
         let typed = args::Export {
@@ -408,7 +257,7 @@ impl Answers for Ledger {
         }
         self.may_do(who, act).await?;
         let Some(typed) = asked::act(who, act)? else {
-            return Err(Problem::new(gpuledger_api::StatusCode::NOT_IMPLEMENTED, "cases are answered by `gpuledger reclaim`"));
+            return Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "cases are answered by `gpuledger reclaim`"));
         };
         let is_close = matches!(typed, Command::Close(_));
         let place = self.place_of(None, Narrow::default(), None);
@@ -434,38 +283,9 @@ impl Answers for Ledger {
     async fn place(&self) -> Told {
         match self.told().await {
             Ok(told) => told,
-            Err(problem) => Told { zone: self.place.config.billing_zone.clone(), trouble: Some(problem.detail), ..Told::default() },
+            Err(problem) => {
+                Told { zone: self.place.config.billing_zone.clone(), trouble: Some(problem.detail), ..Told::default() }
+            }
         }
-    }
-}
-
-impl Ledger {
-    async fn told(&self) -> Result<Told, Problem> {
-        let lake = self.lake()?;
-        let unavailable = |e: LakeError| Problem::unavailable(chain(&e));
-        let zone = self.place.zone(None).map_err(|e| problem(&e))?;
-        let currency = self.place.currency(&lake).ok().map(|c| c.code().to_owned());
-        let mut told = Told { zone: zone.map(|z| z.name().to_owned()), currency, ..Told::default() };
-        let Some(at) = Open::newest(&lake).await.map_err(|e| problem_of(&e))? else { return Ok(told) };
-        told.cut = Some(at.cut);
-        let Some((first, last)) = at.days else { return Ok(told) };
-        let zone = zone.unwrap_or(chrono_tz::UTC);
-        let (from_ms, to_ms) = (i64::from(first) * DAY_MS, (i64::from(last) + 1) * DAY_MS);
-        told.known_from_ms = Some(from_ms);
-        let base = self.open.reader(&lake, self.place.partitions(), at, &Ask::in_zone(zone), Default::default()).await;
-        let base = base.map_err(|e| problem_of(&e))?;
-        let known = report::last_week(&base).await.map_or(to_ms, |week| week.to_ms);
-        told.known_to_ms = Some(known);
-        let closed = Manifest::all(&lake).await.map_err(unavailable)?;
-        let number = |ms: i64| window::month_number(&window::month_of(ms, zone)).unwrap_or(0);
-        for n in number(from_ms)..=number(known - 1) {
-            let month = window::month_name(n);
-            let manifest = closed.iter().find(|m| m.period == month);
-            let Ok(of) = window::month(&month, zone) else { continue };
-            let state = phase(of, manifest.is_some(), clock::now_ms()).as_str().to_lowercase();
-            let hash = manifest.map(|m| m.output_sha256.clone());
-            told.months.push(Month { month, state, hash });
-        }
-        Ok(told)
     }
 }

@@ -13,7 +13,7 @@ use gpuledger_control::ReferenceTable;
 use crate::args::{self, Command, Rates, Report as Typed};
 
 /// What is asked, as it is typed.
-pub(super) fn command(who: &Who, ask: &Ask, what: &Report) -> Result<Command, Problem> {
+pub(super) fn command(ask: &Ask, what: &Report) -> Result<Command, Problem> {
     let zone = Some(ask.zone.clone());
     Ok(match what {
         Report::Charges => Command::Report(Typed::Charge(asked(ask))),
@@ -27,11 +27,9 @@ pub(super) fn command(who: &Who, ask: &Ask, what: &Report) -> Result<Command, Pr
             lang: ask.lang.word().to_owned(),
         })),
         Report::Verified => Command::Findings(args::Findings::Verify { zone }),
-        Report::Job(job) => Command::Report(Typed::Job(args::Job {
-            job: job.clone(),
-            zone,
-            lang: ask.lang.word().to_owned(),
-        })),
+        Report::Job(job) => {
+            Command::Report(Typed::Job(args::Job { job: job.clone(), zone, lang: ask.lang.word().to_owned() }))
+        }
         Report::Explain { run, cells, minutes } => {
             if run == "line" {
                 return Err(Problem::absent("no run `line`"));
@@ -61,15 +59,19 @@ pub(super) fn command(who: &Who, ask: &Ask, what: &Report) -> Result<Command, Pr
         Report::Budgets { at_ms } => Command::Report(Typed::Budgets(args::Budgets { at: at_ms.map(instant), zone })),
         Report::Cost => Command::Report(Typed::Cost(args::Cost { month: month(ask)?, zone })),
         Report::Quote(quote) => Command::Rates(Rates::Quote(quoted(quote, zone))),
+        other => return kept(ask, other, zone),
+    })
+}
+
+/// Questions about bills and about what is kept beside the ledger.
+fn kept(ask: &Ask, what: &Report, zone: Option<String>) -> Result<Command, Problem> {
+    Ok(match what {
         Report::Uncharged => Command::Uncharged(args::Uncharged { month: month(ask)?, zone }),
         Report::Check => Command::Check(args::Check { zone }),
         Report::Periods => Command::Periods(args::Periods { zone, sweep: false }),
-        Report::Statement { period, team } => Command::Statement(args::Statement {
-            answer: None,
-            period: Some(period.clone()),
-            team: team.clone(),
-            zone,
-        }),
+        Report::Statement { period, team } => {
+            Command::Statement(args::Statement { answer: None, period: Some(period.clone()), team: team.clone(), zone })
+        }
         Report::CloseList { period } => Command::Close(args::Close {
             period: period.clone(),
             zone,
@@ -79,15 +81,13 @@ pub(super) fn command(who: &Who, ask: &Ask, what: &Report) -> Result<Command, Pr
             approver: None,
         }),
         Report::Verify { period } => Command::Verify(args::Verify { period: period.clone() }),
-        Report::Corrections { period } => {
-            Command::Correct(args::Correct::Preview { period: period.clone(), zone })
-        }
+        Report::Corrections { period } => Command::Correct(args::Correct::Preview { period: period.clone(), zone }),
         Report::Reference { table } => listed(table, zone)?,
         Report::Audit { table } => {
             let (from, to) = ask.window.map(|(from, to)| (instant(from), instant(to))).unzip();
-            let _ = who;
             Command::Audit(args::Audit { verify: None, table: table.clone(), from, to, zone })
         }
+        other => return Err(Problem::fault(format!("no command answers {other:?}"))),
     })
 }
 
@@ -195,11 +195,8 @@ pub(super) fn act(who: &Who, act: &Act) -> Result<Option<Command>, Problem> {
         Act::Line { period, line, disputed, reason } => {
             let answer =
                 args::LineAnswer { period: period.clone(), line: *line, by, reason: reason.clone(), zone: None };
-            let answer = if *disputed {
-                args::StatementAnswer::Dispute(answer)
-            } else {
-                args::StatementAnswer::Accept(answer)
-            };
+            let answer =
+                if *disputed { args::StatementAnswer::Dispute(answer) } else { args::StatementAnswer::Accept(answer) };
             Some(Command::Statement(args::Statement { answer: Some(answer), period: None, team: None, zone: None }))
         }
         Act::Close { period, waive, reason, approver } => {
@@ -229,8 +226,7 @@ pub(super) fn narrow(scope: &Scope, ask: &Ask) -> Result<Narrow, Problem> {
         Scope::Nothing => lists.push(Vec::new()),
     }
     for ask::Filter { dimension, words } in &ask.filter {
-        let dimension: Dimension =
-            dimension.parse().map_err(|e| Problem::parameter("filter", format!("{e}")))?;
+        let dimension: Dimension = dimension.parse().map_err(|e| Problem::parameter("filter", format!("{e}")))?;
         lists.push(words.iter().map(|w| (dimension, w.clone())).collect());
     }
     Ok(Narrow(lists))
@@ -243,7 +239,8 @@ pub(super) fn terms(ask: &Ask) -> Result<AskedTerms, Problem> {
         Some(Basis::Held) => Some("held"),
         Some(Basis::Busy) => Some("busy"),
         Some(Basis::Effective) => {
-            let text = "no pool is billed by effective time: it is a measure beside the bill (effective_hours of usage)";
+            let text =
+                "no pool is billed by effective time: it is a measure beside the bill (effective_hours of usage)";
             return Err(Problem::parameter("basis", text));
         }
     };

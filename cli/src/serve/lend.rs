@@ -63,9 +63,8 @@ pub(crate) fn listen(path: &Path) -> anyhow::Result<UnixListener> {
     if path.exists() {
         std::fs::remove_file(path).with_context(|| format!("cannot take away {}", path.display()))?;
     }
-    let listener = UnixListener::bind(path).with_context(|| {
-        format!("cannot listen at {} (the path of a socket has at most 107 bytes)", path.display())
-    })?;
+    let listener = UnixListener::bind(path)
+        .with_context(|| format!("cannot listen at {} (the path of a socket has at most 107 bytes)", path.display()))?;
     let own = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(path, own).with_context(|| format!("cannot close {} to others", path.display()))?;
     Ok(listener)
@@ -78,7 +77,11 @@ pub(crate) fn close(path: &Path) {
 }
 
 /// Lends the right to write to one command after the other; `after` is told who had it.
-pub(crate) async fn lend(listener: UnixListener, writing: Arc<Mutex<()>>, after: impl Fn(&str) + Send + Sync + 'static) {
+pub(crate) async fn lend(
+    listener: UnixListener,
+    writing: Arc<Mutex<()>>,
+    after: impl Fn(&str) + Send + Sync + 'static,
+) {
     let after = Arc::new(after);
     loop {
         let Ok((stream, _)) = listener.accept().await else {

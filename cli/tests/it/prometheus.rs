@@ -41,7 +41,7 @@ fn every_panel_has_an_answer_from_a_prometheus_that_scraped_a_server() {
     if !there(test, &["python3", "promtool", "prometheus"]) {
         return;
     }
-    let site = Site::billed("Asia/Shanghai", "EUR");
+    let site = Site::billed("Europe/Berlin", "EUR");
     site.ok(&["demo"]);
     let token = site.ok(&["token", "create", "prometheus", "--role", "metrics", "--days", "1"]);
     let token = token.split_whitespace().find(|word| word.starts_with("glt")).unwrap_or_else(|| panic!("{token}"));

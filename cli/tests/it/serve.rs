@@ -36,7 +36,10 @@ fn the_server_answers_what_the_command_line_prints_to_the_byte() {
     let month = ["--month", "2026-03"];
     for (path, args) in [
         ("/api/v1/charges?month=2026-03&by=team", vec!["report", "charge", "--by", "team"]),
-        ("/api/v1/charges?month=2026-03&by=team,pool&step=day", vec!["report", "charge", "--by", "team,pool", "--step", "day"]),
+        (
+            "/api/v1/charges?month=2026-03&by=team,pool&step=day",
+            vec!["report", "charge", "--by", "team,pool", "--step", "day"],
+        ),
         ("/api/v1/usage?month=2026-03", vec!["report", "usage"]),
         ("/api/v1/accounting?month=2026-03", vec!["report", "accounting"]),
         ("/api/v1/gaps?month=2026-03&top=2", vec!["report", "gaps", "--top", "2"]),
@@ -101,7 +104,11 @@ fn c64_a_lead_sees_own_rows_on_every_path_and_totals_say_nothing_of_others() {
     ] {
         let reply = server.get(&lead, path).json();
         assert_eq!(reply["rows"].as_array().unwrap().len(), 1, "{path}");
-        assert_eq!((&reply["rows"][0]["charge"], &reply["total"]["charge"]), (&of_a["charge"], &of_a["charge"]), "{path}");
+        assert_eq!(
+            (&reply["rows"][0]["charge"], &reply["total"]["charge"]),
+            (&of_a["charge"], &of_a["charge"]),
+            "{path}"
+        );
         assert_eq!(reply["rows"][0]["held_hours"], of_a["held_hours"]);
     }
     let filtered = server.get(&finance, "/api/v1/charges?month=2026-03&by=team&filter=team=a").json();
@@ -156,7 +163,10 @@ fn c64_a_lead_sees_own_rows_on_every_path_and_totals_say_nothing_of_others() {
         assert_eq!(reply.status, status, "{path}: {}", reply.text());
     }
     let line = rows(&finance, "/api/v1/periods/2026-03/statement?team=b")[0]["line"].clone();
-    let reply = server.get(&lead, &format!("/api/v1/explain/lines/2026-03/{}", line.as_str().map_or_else(|| line.to_string(), str::to_owned)));
+    let reply = server.get(
+        &lead,
+        &format!("/api/v1/explain/lines/2026-03/{}", line.as_str().map_or_else(|| line.to_string(), str::to_owned)),
+    );
     assert_eq!(reply.status, 403, "{}", reply.text());
 }
 
@@ -171,9 +181,8 @@ fn sums_of_days_are_the_month_in_every_zone() {
         total.as_str().map_or(0, |t| t.replace('.', "").parse::<i64>().unwrap())
     };
     for zone in ["Asia/Kolkata", "Asia/Shanghai", "America/New_York"] {
-        let days: i64 = (2..7)
-            .map(|d| cents(&format!("/api/v1/usage?from=2026-03-0{d}&to=2026-03-0{}&tz={zone}", d + 1)))
-            .sum();
+        let days: i64 =
+            (2..7).map(|d| cents(&format!("/api/v1/usage?from=2026-03-0{d}&to=2026-03-0{}&tz={zone}", d + 1))).sum();
         let range = cents(&format!("/api/v1/usage?from=2026-03-02&to=2026-03-07&tz={zone}"));
         assert!(range > 0 && (days - range).abs() <= 2, "{zone}: {days} against {range}");
     }
@@ -202,7 +211,9 @@ fn one_server_a_folder_and_commands_write_through_it() {
         std::thread::sleep(Duration::from_millis(200));
     };
     assert!(teams.iter().any(|r| r["team"] == "d"), "{teams:?}");
-    let of_a = |rows: &serde_json::Value| rows["rows"].as_array().unwrap().iter().find(|r| r["team"] == "a").unwrap()["charge"].clone();
+    let of_a = |rows: &serde_json::Value| {
+        rows["rows"].as_array().unwrap().iter().find(|r| r["team"] == "a").unwrap()["charge"].clone()
+    };
     assert_ne!(of_a(&before), teams.iter().find(|r| r["team"] == "a").unwrap()["charge"]);
     // a token made beside it counts at once, and one taken back counts no more
     let made = site.ok(&["token", "create", "x", "--role", "finance", "--format", "json"]);
@@ -261,7 +272,8 @@ fn a_draft_is_disputed_and_a_month_is_closed_over_the_server() {
         line.as_str().map_or_else(|| line.to_string(), str::to_owned)
     };
     let dispute = r#"{"disputed": true, "reason": "the node was down"}"#;
-    let answer = |team: &str| server.post(&lead, &format!("/api/v1/periods/2026-03/lines/{}/answer", line(team)), dispute);
+    let answer =
+        |team: &str| server.post(&lead, &format!("/api/v1/periods/2026-03/lines/{}/answer", line(team)), dispute);
     assert_eq!(answer("b").status, 403);
     let reply = answer("a");
     assert_eq!(reply.status, 200, "{}", reply.text());

@@ -85,10 +85,8 @@ impl Server {
     /// Opens a stream of events and leaves it open.
     pub(crate) fn listen(&self, token: &str) -> BufReader<TcpStream> {
         let mut stream = self.connect();
-        let head = format!(
-            "GET /api/v1/events HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\n\r\n",
-            self.address
-        );
+        let head =
+            format!("GET /api/v1/events HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\n\r\n", self.address);
         stream.write_all(head.as_bytes()).unwrap();
         let mut reader = BufReader::new(stream);
         let mut line = String::new();

@@ -12,7 +12,7 @@ mod mail;
 use mail::{Server, header};
 
 /// Morning of the second of April: March is over.
-const AT: &str = "2026-04-02T09:00:00+08:00";
+const AT: &str = "2026-04-02T09:00:00+02:00";
 
 const CONTACTS: &str = "kind,name,channel,address,language
 role,finance,mail,finance@example.org,en
@@ -29,7 +29,7 @@ lead,robotics,mail,code550@example.org,en
 #[test]
 fn a_month_of_the_demo_is_told_once_and_one_bad_address_stops_nobody() {
     let Some(server) = Server::start("a_month_of_the_demo_is_told_once", &[]) else { return };
-    let site = Site::billed("Asia/Shanghai", "EUR");
+    let site = Site::billed("Europe/Berlin", "EUR");
     site.ok(&["demo"]);
     let demo = std::fs::read_to_string(site.data().join("input/gpuledger.toml")).unwrap();
     let mail = server.config("").replace("[mail]", "[notify.mail]");
