@@ -1,10 +1,12 @@
 //! Services: long-lived allocations that serve, sorted by the money that is held and not used.
 
+use std::collections::BTreeMap;
+
 use super::Body;
 use super::answer::{Answers, Report, Row};
 use super::number::Decimal;
 use super::part::part;
-use super::table::{Col, Kind, Shown, Table};
+use super::table::{Cell, Col, Kind, Shown, Table};
 use super::template::value;
 use super::view::View;
 
@@ -63,10 +65,29 @@ fn table(view: &View, report: Report<'_>, shown: Shown<'_>, by: &str) -> Option<
     (!rows.is_empty()).then(|| Table::made(view, &rows, report.total(), report.currency(), shown, Some(csv)))
 }
 
+/// The services with how many replicas each had.
+fn counted(view: &View, answers: &Answers, report: Report<'_>, shown: Shown<'_>) -> Option<Table> {
+    let mut out = table(view, report, shown, &BY.join(","))?;
+    let Some(replicas) = answers.report("replicas") else { return Some(out) };
+    let key = |row: Row<'_>| BY.map(|k| row.word(k));
+    let mut counts: BTreeMap<[String; 5], usize> = BTreeMap::new();
+    replicas.rows().into_iter().for_each(|r| *counts.entry(key(r)).or_default() += 1);
+    let mut rows = by_waste(report);
+    super::table::sort(view, shown.id, shown.columns, &mut rows);
+    let cell = |count: Option<&usize>| {
+        let text = count.map_or_else(|| view.word("unknown"), ToString::to_string);
+        Cell { number: true, unknown: count.is_none(), ..Cell::text(text) }
+    };
+    let cells = rows.iter().map(|r| cell(counts.get(&key(*r)))).collect();
+    let total = counts.values().sum();
+    out.push(view, "head.replicas", cells, cell(Some(&total)));
+    Some(out)
+}
+
 /// What the services are grouped by.
 pub(super) const BY: [&str; 5] = ["account", "team", "user", "model", "pool"];
 /// What their replicas are grouped by.
-pub(super) const RUNS_BY: [&str; 3] = ["cluster", "job", "team"];
+pub(super) const RUNS_BY: [&str; 7] = ["cluster", "job", "account", "team", "user", "model", "pool"];
 
 pub(super) fn body(view: &View, answers: &Answers) -> Body {
     let services =
@@ -76,7 +97,7 @@ pub(super) fn body(view: &View, answers: &Answers) -> Body {
     let found =
         Shown { id: "found", caption: "services.findings", empty: "empty.findings", columns: &FINDINGS, most: 40 };
     let fields = minijinja::context! {
-        services => value(part(answers, "services", |r| table(view, r, services, &BY.join(",")))),
+        services => value(part(answers, "services", |r| counted(view, answers, r, services))),
         replicas => value(part(answers, "replicas", |r| table(view, r, runs, &RUNS_BY.join(",")))),
         findings => value(part(answers, "findings", |r| {
             (!r.rows().is_empty()).then(|| Table::of(view, r, found, None))
