@@ -58,7 +58,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Outcome> {
     let worker = std::thread::Builder::new()
         .name("command".to_owned())
         .stack_size(STACK_BYTES)
-        .spawn(move || runtime.block_on(dispatch(&place, args, format)))
+        .spawn(move || {
+            let done = runtime.block_on(dispatch(&place, args, format));
+            // what a server was still asked when it had to end is not waited for
+            runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+            done
+        })
         .context("cannot start a thread")?;
     worker.join().unwrap_or_else(|_| Err(anyhow::anyhow!("the command was stopped by a fault of its own")))
 }

@@ -157,6 +157,16 @@ fn is_kept(what: &Report) -> bool {
     )
 }
 
+/// Of the notes below a statement those of its own lines and its hash: others speak of the whole bill.
+fn own_notes(body: &mut Value) {
+    let Some(notes) = body.get_mut("notes").and_then(Value::as_array_mut) else { return };
+    let is_own = |text: &str| {
+        text.starts_with("sha256 ")
+            || text.split_once(':').is_some_and(|(line, _)| !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit()))
+    };
+    notes.retain(|note| note.as_str().is_some_and(is_own));
+}
+
 fn column(c: &report::Column) -> Column {
     let kind = match c.kind {
         report::Kind::Text => Kind::Text,
@@ -180,6 +190,9 @@ impl Answers for Ledger {
                 (what, self.names(who, ask)?)
             {
                 names.json(&mut body);
+            }
+            if matches!(what, Report::Statement { .. }) && who.scope() != Scope::All {
+                own_notes(&mut body);
             }
             Ok(Document { body, columns: said.columns.iter().map(column).collect(), cut })
         };
