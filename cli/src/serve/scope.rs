@@ -60,7 +60,7 @@ impl Ledger {
             let what = Report::Statement { period: period.to_owned(), team: Some(team.clone()) };
             let lines = Box::pin(self.document(&finance, ask, &what)).await?;
             let rows = lines.body["rows"].as_array().cloned().unwrap_or_default();
-            let is_it = |row: &Value| match &row["line"] {
+            let is_it = |row: &Value| match &row["line_id"] {
                 Value::String(text) => text == line,
                 Value::Number(n) => n.to_string() == line,
                 _ => false,

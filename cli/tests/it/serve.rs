@@ -162,7 +162,7 @@ fn c64_a_lead_sees_own_rows_on_every_path_and_totals_say_nothing_of_others() {
         let reply = server.get(&lead, path);
         assert_eq!(reply.status, status, "{path}: {}", reply.text());
     }
-    let line = rows(&finance, "/api/v1/periods/2026-03/statement?team=b")[0]["line"].clone();
+    let line = rows(&finance, "/api/v1/periods/2026-03/statement?team=b")[0]["line_id"].clone();
     let reply = server.get(
         &lead,
         &format!("/api/v1/explain/lines/2026-03/{}", line.as_str().map_or_else(|| line.to_string(), str::to_owned)),
@@ -268,7 +268,7 @@ fn a_draft_is_disputed_and_a_month_is_closed_over_the_server() {
     let server = Server::start(&site, &[]);
     let line = |team: &str| {
         let told = server.get(&finance, &format!("/api/v1/periods/2026-03/statement?team={team}")).json();
-        let line = told["rows"][0]["line"].clone();
+        let line = told["rows"][0]["line_id"].clone();
         line.as_str().map_or_else(|| line.to_string(), str::to_owned)
     };
     let dispute = r#"{"disputed": true, "reason": "the node was down"}"#;
@@ -285,7 +285,7 @@ fn a_draft_is_disputed_and_a_month_is_closed_over_the_server() {
         .as_array()
         .unwrap()
         .iter()
-        .filter(|i| i["waiver"].is_null())
+        .filter(|i| i["waived"].is_null())
         .map(|i| i["id"].as_str().unwrap().to_owned())
         .collect();
     let waive = serde_json::json!({"confirm": "2026-03", "waive": open, "reason": "seen", "approver": "grace"});
