@@ -162,7 +162,9 @@ fn own_notes(body: &mut Value) {
     let Some(notes) = body.get_mut("notes").and_then(Value::as_array_mut) else { return };
     let is_own = |text: &str| {
         text.starts_with("sha256 ")
-            || text.split_once(':').is_some_and(|(line, _)| !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit()))
+            || text
+                .split_once(':')
+                .is_some_and(|(line, _)| !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit()))
     };
     notes.retain(|note| note.as_str().is_some_and(is_own));
 }

@@ -6,6 +6,7 @@ use gpuledger_api::ask::{Ask, Filter};
 use gpuledger_api::problem::Problem;
 use gpuledger_api::state::chain;
 use gpuledger_api::who::{Role, Scope, Who};
+use gpuledger_schema::reclaim::Allocation;
 use serde_json::Value;
 
 use super::Ledger;
@@ -106,7 +107,27 @@ impl Ledger {
                 self.document(who, &ask, &Report::Job(subject.clone())).await.map(|_| ())
             }
             Act::Line { period, line, .. } => self.owns_line(who, &ask, period, &line.to_string()).await,
+            Act::Case { case_id, word, .. } => self.owns_case(who, *case_id, word),
             _ => Err(Problem::forbidden("only who runs the fleet may change this")),
+        }
+    }
+
+    /// A case is of a run of who answers it, and the answer is one of its owner.
+    fn owns_case(&self, who: &Who, case_id: i64, word: &str) -> Result<(), Problem> {
+        let absent = || Problem::absent(format!("there is no case `{case_id}` of yours"));
+        let control = self.place.control(&self.lake()?).map_err(|e| problem(&e))?.ok_or_else(absent)?;
+        let case = control.case(case_id).map_err(|e| Problem::unavailable(chain(&e)))?.ok_or_else(absent)?;
+        let facts: Option<Allocation> = serde_json::from_str(&case.facts).ok();
+        let owner = facts.map(|f| f.owner).ok_or_else(absent)?;
+        let is_theirs = match who.role {
+            Role::Lead => who.teams.contains(&owner.team),
+            Role::Member => who.user.as_ref() == Some(&owner.user),
+            _ => false,
+        };
+        match (is_theirs, word) {
+            (false, _) => Err(absent()),
+            (true, "keep" | "normal" | "release") => Ok(()),
+            (true, _) => Err(Problem::forbidden("an owner answers keep, normal or release; the rest is an operator's")),
         }
     }
 }
