@@ -44,7 +44,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("export", &["schema"]),
     ("notify", &["schema", "control"]),
     ("reclaim", &["schema", "control", "scheduler"]),
-    ("cli", &["schema", "scheduler", "collector", "control", "aggregator", "export", "notify", "reclaim", "nvml-sim"]),
+    ("api", &["schema", "control", "notify"]),
+    ("cli", &["schema", "scheduler", "collector", "control", "aggregator", "export", "notify", "reclaim", "api", "nvml-sim"]),
     ("tests", &["schema", "scheduler", "collector", "control", "aggregator", "cli"]),
     ("tests/nvml-sim", &[]),
 ];
@@ -74,7 +75,7 @@ const KEPT_APART: &[(&str, &[&str], &str)] = &[
     ("tracing-subscriber", &["cli", "collector"], "where a log goes is for the binaries to say"),
     (
         "tokio",
-        &["aggregator", "cli", "collector", "notify", "reclaim", "tests"],
+        &["aggregator", "api", "cli", "collector", "notify", "reclaim", "tests"],
         "parsers and importers are plain functions",
     ),
     ("nvml-wrapper", &["native", "tests/nvml-sim"], "everything unsafe of a node is in one crate"),

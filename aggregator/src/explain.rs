@@ -15,7 +15,7 @@ use gpuledger_schema::window::{Window, show_ms};
 use serde::Serialize;
 
 use crate::engine::{Params, bigint, int, text};
-use crate::report::{Ask, Currency, Reader, ReportError, price_facts, whole};
+use crate::report::{Ask, Currency, Dimension, Narrow, Reader, ReportError, price_facts, whole};
 
 /// How far down an explanation goes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,14 +54,14 @@ pub async fn find(reader: &Reader, word: &str) -> Result<Vec<i64>, ReportError> 
     Ok(found.concat().into_iter().flatten().map(|h| h as i64).collect())
 }
 
-/// Why a run costs what it costs.
+/// Why a run costs what it costs; none where it may not be selected.
 pub async fn explain(
     reader: &Reader,
     holder: i64,
     zone: Tz,
     currency: Option<&Currency>,
     depth: Depth,
-) -> Result<Told, ReportError> {
+) -> Result<Option<Told>, ReportError> {
     let engine = reader.engine();
     let who = Params::from([("holder", bigint(holder))]);
     let (_, facts) = engine.run("read/61_explain_facts", &who).await?;
@@ -75,6 +75,9 @@ pub async fn explain(
     let code = currency.cloned().unwrap_or_else(Currency::none);
     let ask = Ask { window, zone, by: Vec::new(), step: None, currency: code };
     price_facts(reader, &ask).await?;
+    if !reader.sees(holder).await? {
+        return Ok(None);
+    }
     let day = |ms: i64| int(ms.div_euclid(DAY_MS) as i32);
     let mut days = who.clone();
     days.extend([("from_day", day(window.from_ms)), ("to_day", day(window.to_ms))]);
@@ -96,7 +99,17 @@ pub async fn explain(
         header: vec!["table".to_owned(), "version".to_owned()],
         rows: reader.versions().into_iter().map(|(table, version)| vec![table, version]).collect(),
     });
-    Ok(Told { sections })
+    sections.iter_mut().for_each(|s| s.keep(reader.narrow()));
+    Ok(Some(Told { sections }))
+}
+
+impl Section {
+    /// Keeps what other teams pay of the same run to them.
+    fn keep(&mut self, narrow: &Narrow) {
+        if let Some(at) = self.header.iter().position(|column| column == Dimension::Team.word()) {
+            self.rows.retain(|row| narrow.has_team(&row[at]));
+        }
+    }
 }
 
 fn cell(batch: &RecordBatch, column: usize, row: usize, zone: Tz) -> Result<String, ReportError> {

@@ -5,20 +5,25 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 mod close;
+mod demo;
 mod export;
 mod keep;
 mod money;
+pub(crate) mod notify;
 mod reclaim;
 mod report;
+mod serve;
 
 pub(crate) use close::{Close, Correct, LineAnswer, Periods, Statement, StatementAnswer, Uncharged, Verify};
+pub(crate) use demo::{Demo, Record};
 pub(crate) use export::Export;
 pub(crate) use keep::{Backup, Maintain, Restore};
 pub(crate) use money::{
     Audit, AuditVerify, Budgets, Cost, Forced, ManualLine, ManualLines, Memory, Quote, Rates, Reference, Withdraw,
 };
 pub(crate) use reclaim::{Backtest, Exempt, Idle, Loose, OfCase, OwnerAnswer, Plan, Policy, Reclaim};
-pub(crate) use report::{Asked, Assets, Census, FindingsAsked, Health, Job, Report};
+pub(crate) use report::{Asked, Assets, Census, FindingsAsked, Fleet, Gaps, Health, Job, Quota, Report, Watch};
+pub(crate) use serve::{Doctor, Serve, TokenDo};
 
 const EXAMPLES: &str = "Examples:
   gpuledger demo
@@ -191,6 +196,23 @@ pub(crate) enum Command {
     /// Bring back a backup into an empty data folder
     #[command(after_help = "Example:\n  gpuledger restore s3://backups/gpuledger --data gpuledger-data")]
     Restore(Restore),
+    /// Run everything on one machine: take in, build, check, tell, and serve pages and API
+    #[command(
+        after_help = "Examples:\n  gpuledger serve --data gpuledger-data --config gpuledger.toml\n  gpuledger serve --listen 127.0.0.1:9000"
+    )]
+    Serve(Serve),
+    /// Messages to people: is the way open, what became of them, silences
+    #[command(subcommand)]
+    Notify(notify::Notify),
+    /// Who may ask the server: tokens are made, listed, rotated and taken back
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  gpuledger token create grace --role lead --team nlp --days 90\n  gpuledger token create gpu01 --role node --node gpu01 --days 366\n  gpuledger token revoke 3fa94c01d2e7"
+    )]
+    Token(TokenDo),
+    /// Look at configuration, disk, clocks, collectors and mail, and say what to do
+    #[command(after_help = "Example:\n  gpuledger doctor --config gpuledger.toml")]
+    Doctor(Doctor),
     /// Every invariant that applies, a line each
     #[command(after_help = "Example:\n  gpuledger check --zone Europe/Berlin")]
     Check(Check),
@@ -202,35 +224,6 @@ pub(crate) enum Command {
     /// The collector of `demo --live`, as a process of its own
     #[command(hide = true)]
     CollectFor(Record),
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Demo {
-    /// Seed of the generated fleet
-    #[arg(long, default_value_t = 7)]
-    pub(crate) seed: u64,
-    /// GPUs of the fleet, 64 or more
-    #[arg(long, default_value_t = 64)]
-    pub(crate) gpus: u32,
-    /// Only the first days of the month
-    #[arg(long)]
-    pub(crate) days: Option<u32>,
-    /// Instead: the node collector on a simulated driver, watching real processes for two minutes
-    #[arg(long, conflicts_with_all = ["seed", "gpus", "days"])]
-    pub(crate) live: bool,
-    /// How long `--live` records
-    #[arg(long, hide = true, default_value_t = 120, requires = "live")]
-    pub(crate) seconds: u64,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Record {
-    /// Configuration of the node
-    #[arg(long)]
-    pub(crate) node_config: std::path::PathBuf,
-    /// Ends at the first full minute of the boot clock after so many seconds
-    #[arg(long)]
-    pub(crate) seconds: u64,
 }
 
 #[derive(Debug, Subcommand)]

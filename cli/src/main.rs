@@ -8,6 +8,8 @@ mod demo;
 mod outcome;
 mod place;
 mod reclaim;
+mod serve;
+mod session;
 
 use std::process::ExitCode;
 
@@ -42,7 +44,7 @@ fn main() -> ExitCode {
 }
 
 /// The error with everything that led to it, said once.
-fn chain(e: &anyhow::Error) -> String {
+pub(crate) fn chain(e: &anyhow::Error) -> String {
     let mut said: Vec<String> = Vec::new();
     for cause in e.chain() {
         let text = cause.to_string();

@@ -1,20 +1,23 @@
 //! Where things lie: the lake, the control file, and the settings a command runs with.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context;
 use chrono_tz::Tz;
-use gpuledger_aggregator::lake::Lake;
-use gpuledger_aggregator::report::{Currency, Reader, ReportError};
+use gpuledger_aggregator::lake::{Lake, LakeError, WriterLock};
+use gpuledger_aggregator::report::{Currency, Narrow, Reader, ReportError};
 use gpuledger_aggregator::{ingest, ledger};
 use gpuledger_control::{Control, ControlError};
 use gpuledger_schema::table::reference::RateRow;
 use gpuledger_schema::window;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::args::Global;
 use crate::clock;
 use crate::config::Config;
 use crate::outcome::usage;
+use crate::serve::lend;
 
 /// Data folder where neither `--data` nor the configuration names one.
 pub(crate) const DEFAULT_DATA: &str = "gpuledger-data";
@@ -25,13 +28,15 @@ pub(crate) struct Place {
     pub(crate) data: String,
     pub(crate) config: Config,
     pub(crate) cut: Option<u64>,
+    /// In a server: the right to write, which it holds, and what it has open.
+    pub(crate) held: Option<Held>,
 }
 
 impl Place {
     pub(crate) fn of(global: &Global) -> anyhow::Result<Self> {
         let config = Config::read(global.config.as_deref())?;
         let data = global.data.clone().or_else(|| config.data.clone()).unwrap_or_else(|| DEFAULT_DATA.to_owned());
-        Ok(Self { data, config, cut: global.cut })
+        Ok(Self { data, config, cut: global.cut, held: None })
     }
 
     pub(crate) fn partitions(&self) -> usize {
@@ -117,18 +122,61 @@ impl Place {
         code.parse().map_err(|e: gpuledger_aggregator::report::UnknownCurrency| usage(e.to_string()))
     }
 
+    /// The right to write: of a server that is asked itself, of one that lends it, or of the lake.
+    pub(crate) async fn writer(&self, lake: &Lake) -> anyhow::Result<Right> {
+        if let Some(held) = &self.held {
+            return Ok(Right::Own { _guard: Arc::clone(&held.writing).lock_owned().await });
+        }
+        match lake.lock() {
+            Ok(lock) => Ok(Right::Lake { _lock: lock }),
+            Err(LakeError::Locked { at, lock }) => match lend::borrow(lake).await? {
+                Some(lent) => Ok(Right::Lent { _from: lent }),
+                None => Err(LakeError::Locked { at, lock }.into()),
+            },
+            Err(other) => Err(other.into()),
+        }
+    }
+
     /// The lake for a report: its ledger is brought up to date first where that is needed and possible.
     pub(crate) async fn reader(&self, lake: &Lake) -> anyhow::Result<Reader> {
+        if let Some(base) = self.held.as_ref().and_then(|held| held.base.as_ref()) {
+            let narrow = self.held.as_ref().map(|held| held.narrow.clone()).unwrap_or_default();
+            return Ok(base.narrowed(narrow).await?);
+        }
         match Reader::open(lake, self.partitions(), self.cut).await {
             Err(ReportError::Stale) if self.cut.is_none() => {
-                let _lock =
-                    lake.lock().context("the ledger is not up to date, and cannot be brought up to date here")?;
+                let _right = self
+                    .writer(lake)
+                    .await
+                    .context("the ledger is not up to date, and cannot be brought up to date here")?;
                 build(lake, self.partitions()).await?;
                 Ok(Reader::open(lake, self.partitions(), self.cut).await?)
             }
             other => Ok(other?),
         }
     }
+}
+
+/// What a server holds for the commands that it runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    /// One of them writes at a time; the lake's own lock is the server's.
+    pub(crate) writing: Arc<Mutex<()>>,
+    /// What is open already, priced for the window that is asked for; absent: open what is newest.
+    pub(crate) base: Option<Arc<Reader>>,
+    /// Which rows may be selected of it.
+    pub(crate) narrow: Narrow,
+}
+
+/// The right to write, held until it is dropped.
+#[derive(Debug)]
+pub(crate) enum Right {
+    /// The lake's lock.
+    Lake { _lock: WriterLock },
+    /// Of the server that runs this command.
+    Own { _guard: OwnedMutexGuard<()> },
+    /// Lent by a server for as long as the connection stands.
+    Lent { _from: lend::Lent },
 }
 
 /// Takes in what waits, showing progress.

@@ -6,7 +6,7 @@
 //! that other rows then stand for; it stays in the audit log, and in the versions of the lake that were made with it.
 //!
 //! Beside the tables: the state of billing months, what their closes are waived, what leads answered to drafts, the outbox of
-//! messages with its alerts and silences, the cases of reclaiming, and the audit log of what changes money.
+//! messages with its alerts and silences, the cases of reclaiming, tokens, and the audit log of what changes money.
 //! The CSV columns of each table are described in `table/` and shown in `examples/reference/`.
 //!
 //! This crate knows no lake, no DataFusion and no HTTP, and reads no clock.
@@ -36,6 +36,7 @@ mod plan;
 mod said;
 mod settled;
 mod table;
+mod token;
 mod week;
 
 pub use audit::{AuditCheck, AuditQuery, BrokenLink, Entry, Head, NotAHead, Who};
@@ -54,4 +55,5 @@ pub use said::{LineAnswer, Verdict, Waiver};
 pub use table::spec::default_specs;
 pub use table::threshold::{RULES, default_thresholds};
 pub use table::weight::default_task_weights;
+pub use token::{Grant, Minted, Token};
 pub use table::{ReferenceRow, ReferenceTable, UnknownTable};

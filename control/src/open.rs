@@ -33,6 +33,7 @@ const MIGRATIONS: &[&[Step]] = &[
     ],
     &[Step::Sql(include_str!("../migrations/0004_outbox.sql"))],
     &[Step::Sql(include_str!("../migrations/0005_cases.sql"))],
+    &[Step::Sql(include_str!("../migrations/0006_tokens.sql"))],
     &[Step::Sql(include_str!("../migrations/0007_policy_in_force.sql"))],
 ];
 

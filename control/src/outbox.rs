@@ -1,4 +1,4 @@
-//! The outbox: messages to people, written by the transaction that writes what they tell of, and what became of them.
+//! The outbox: messages to people and what became of them. A message can be written by the transaction that writes what it tells of.
 //!
 //! A message goes to one address, so that one bad address stops nobody else. It is `waiting` until a sender takes a lease
 //! on it (`claimed`), says that it starts to send (`sending`), and records how that ended. A lease that ran out while the

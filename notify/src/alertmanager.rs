@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::config::{self, AlertmanagerConfig, NotifyConfig};
 use crate::http::{self, Fault, Way};
+use crate::mail;
 use crate::notice::Notice;
 use crate::store::Store;
 use crate::texts::{Language, Reader, TextError, Texts};
@@ -46,7 +47,7 @@ pub fn alert(texts: &Texts, config: &NotifyConfig, notice: &Notice, language: La
     let mut labels = Map::new();
     labels.insert("alertname".to_owned(), json!(format!("gpuledger_{}", notice.name())));
     labels.insert("severity".to_owned(), json!(if notice.urgent() { "critical" } else { "warning" }));
-    labels.insert("subject".to_owned(), json!(notice.subject()));
+    labels.insert("subject".to_owned(), json!(label_of(notice)));
     for name in LABELS {
         let found = json.get(name).or_else(|| json.get("case").and_then(|case| case.get(name)));
         if let Some(text) = found.and_then(Value::as_str) {
@@ -67,6 +68,12 @@ pub fn alert(texts: &Texts, config: &NotifyConfig, notice: &Notice, language: La
     })
 }
 
+/// The subject as a label: the same for the same subject, and no name of a person in it.
+fn label_of(notice: &Notice) -> String {
+    let subject = notice.subject();
+    if notice.subject_is_somebody() { mail::identity(&subject) } else { subject }
+}
+
 /// The body of `POST /api/v2/alerts`. What stands ends a while from now, unless it is told of again.
 pub fn payload(alerts: &[Alert], now_ms: i64, resolve_after_ms: i64) -> Value {
     let at = |ms: i64| DateTime::from_timestamp_millis(ms).map(|t| t.to_rfc3339_opts(SecondsFormat::Millis, true));
@@ -79,7 +86,8 @@ pub fn payload(alerts: &[Alert], now_ms: i64, resolve_after_ms: i64) -> Value {
             "endsAt": at(alert.ended_ms.unwrap_or(now_ms + resolve_after_ms)),
         });
         // A page that opens from the alert; an URL or nothing, else the whole call is refused.
-        if let Some(page) = one["annotations"].get("page").cloned() {
+        let page = one["annotations"].get("page").cloned();
+        if let Some(page) = page.filter(|p| p.as_str().is_some_and(|p| url::Url::parse(p).is_ok())) {
             one["generatorURL"] = page;
         }
         one

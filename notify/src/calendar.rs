@@ -10,7 +10,7 @@ use serde::Deserialize;
 /// Longest time that is searched for an open hour, in days. A calendar that is never open defers nothing for ever.
 const SEARCH_DAYS: usize = 400;
 
-/// `[calendar.NAME]` of the configuration.
+/// `[notify.calendar.NAME]` of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CalendarConfig {

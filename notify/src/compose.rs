@@ -4,8 +4,9 @@ use gpuledger_control::{Attachment, NewMessage};
 use gpuledger_schema::table::ContactRow;
 
 use crate::config::NotifyConfig;
-use crate::notice::Notice;
+use crate::notice::{Notice, Test};
 use crate::texts::{Language, Reader, TextError, Texts};
+use crate::value::At;
 use crate::who::Who;
 
 /// Name of an installation that has none.
@@ -95,6 +96,44 @@ fn message(
         body_html: is_mail.then_some(rendered.html),
         link: notice.page().map(str::to_owned),
         attachments: if is_mail { occasion.attachments.to_vec() } else { Vec::new() },
+        cooldown_ms: notice.cooldown_ms(),
+        give_up_after_ms: notice.give_up_after_ms(),
+    })
+}
+
+/// A test message to an address, by `mail` or `webhook`: for whoever wants to see that the way is open.
+///
+/// # Errors
+///
+/// A text that uses what the notice does not have.
+pub fn test_message(
+    texts: &Texts,
+    config: &NotifyConfig,
+    channel: &str,
+    address: &str,
+    language: Language,
+    now: At,
+) -> Result<NewMessage, TextError> {
+    let notice = Notice::Test(Test { address: address.to_owned(), at: now });
+    let is_mail = channel == "mail";
+    let site = config.site.as_deref().unwrap_or(SITE);
+    let rendered = texts.render(&notice, language, Reader { site, who: None, names: is_mail })?;
+    Ok(NewMessage {
+        key: format!("test/{}/{channel}:{address}", now.ms),
+        kind: notice.name().to_owned(),
+        subject: notice.subject(),
+        cause: None,
+        person: "test".to_owned(),
+        channel: channel.to_owned(),
+        address: address.to_owned(),
+        language: language.as_str().to_owned(),
+        calendar: None,
+        urgent: notice.urgent(),
+        title: rendered.title,
+        body_text: if is_mail { rendered.text } else { rendered.lead },
+        body_html: is_mail.then_some(rendered.html),
+        link: None,
+        attachments: Vec::new(),
         cooldown_ms: notice.cooldown_ms(),
         give_up_after_ms: notice.give_up_after_ms(),
     })

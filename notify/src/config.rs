@@ -15,8 +15,8 @@ use crate::mail;
 /// Largest file of a secret, in bytes.
 const SECRET_BYTES_MAX: u64 = 64 << 10;
 
-/// Everything of the configuration that this crate reads: the tables `[mail]`, `[webhook.NAME]`, `[alertmanager]` and
-/// `[calendar.NAME]`.
+/// Everything of the configuration that this crate reads, the table `[notify]`: `[notify.mail]`, `[notify.webhook.NAME]`,
+/// `[notify.alertmanager]` and `[notify.calendar.NAME]`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NotifyConfig {
@@ -59,7 +59,7 @@ impl MailTls {
     }
 }
 
-/// `[mail]`.
+/// `[notify.mail]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MailConfig {
@@ -116,7 +116,7 @@ pub enum Shape {
     Wecom,
 }
 
-/// `[webhook.NAME]`.
+/// `[notify.webhook.NAME]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookConfig {
@@ -144,7 +144,7 @@ pub struct WebhookConfig {
     pub timeout_seconds: u64,
 }
 
-/// `[alertmanager]`.
+/// `[notify.alertmanager]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AlertmanagerConfig {
@@ -248,7 +248,7 @@ impl MailConfig {
 
     /// What is wrong, without reading a file or opening a connection.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let wrong = |reason: String| Err(keys("[mail]", reason));
+        let wrong = |reason: String| Err(keys("[notify.mail]", reason));
         if let Err(e) = mail::mailbox(&self.from) {
             return wrong(format!("from: {e}"));
         }
@@ -277,7 +277,7 @@ impl WebhookConfig {
 
     /// What is wrong, without reading a file or opening a connection.
     pub fn check(&self, name: &str) -> Result<(), ConfigError> {
-        let place = format!("[webhook.{name}]");
+        let place = format!("[notify.webhook.{name}]");
         match (&self.url, &self.url_file) {
             (Some(_), Some(_)) => return Err(keys(&place, "both url and url_file are there: choose one")),
             (None, None) => return Err(keys(&place, "neither url nor url_file is there")),
@@ -300,7 +300,7 @@ impl WebhookConfig {
 
     /// Its URL.
     pub(crate) fn url(&self, name: &str) -> Result<url::Url, ConfigError> {
-        let place = format!("[webhook.{name}]");
+        let place = format!("[notify.webhook.{name}]");
         let text = match (&self.url, &self.url_file) {
             (Some(url), _) => url.clone(),
             (None, Some(path)) => secret("url_file", path)?.0,
@@ -319,12 +319,12 @@ impl AlertmanagerConfig {
     /// Its URL, checked.
     pub fn url(&self) -> Result<url::Url, ConfigError> {
         if self.user.is_some() && self.password_file.is_none() {
-            return Err(keys("[alertmanager]", "user needs password_file"));
+            return Err(keys("[notify.alertmanager]", "user needs password_file"));
         }
         if !(1..=60).contains(&self.timeout_seconds) {
-            return Err(keys("[alertmanager]", "timeout_seconds is from 1 to 60"));
+            return Err(keys("[notify.alertmanager]", "timeout_seconds is from 1 to 60"));
         }
-        check_url("[alertmanager]", &self.url, self.allow_http)
+        check_url("[notify.alertmanager]", &self.url, self.allow_http)
     }
 }
 

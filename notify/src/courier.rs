@@ -17,7 +17,7 @@ use crate::config::NotifyConfig;
 use crate::mail::{self, Mail};
 use crate::smtp::{Refusal, Session};
 use crate::store::Store;
-use crate::webhook::{self, Told};
+use crate::webhook::{Hook, Told};
 
 /// How long a claimed message is nobody else's, ms. It is only claimed, not sent: a lease that is lost costs nothing.
 const LEASE_MS: i64 = 120_000;
@@ -151,7 +151,7 @@ impl Courier {
                 continue;
             }
             let Some(config) = &self.config.mail else {
-                let answer = "no mail server is configured: add a table [mail]".to_owned();
+                let answer = "no mail server is configured: add a table [notify.mail]".to_owned();
                 self.record(&message, self.again(&message, answer, None), round).await?;
                 continue;
             };
@@ -240,6 +240,10 @@ impl Courier {
     async fn webhook(&self, name: String, messages: Vec<Message>) -> Result<Round, ControlError> {
         let mut round = Round::default();
         let mut wait: Option<(String, Option<i64>)> = None;
+        let hook = match self.config.webhook.get(&name) {
+            Some(config) => Hook::open(&name, config).map(|hook| (hook, config.timeout_seconds)),
+            None => Err(format!("no webhook `{name}` is configured: add a table [notify.webhook.{name}]")),
+        };
         for message in messages {
             if let Some(due_ms) = self.waits_until(&message) {
                 self.record(&message, Outcome::Deferred { due_ms }, &mut round).await?;
@@ -249,19 +253,25 @@ impl Courier {
                 self.record(&message, self.again(&message, reason.clone(), *after_ms), &mut round).await?;
                 continue;
             }
-            let Some(config) = self.config.webhook.get(&name) else {
-                let answer = format!("no webhook `{name}` is configured: add a table [webhook.{name}]");
-                self.record(&message, self.again(&message, answer, None), &mut round).await?;
-                continue;
+            let (hook, timeout_s) = match &hook {
+                Ok((hook, timeout_s)) => (hook, *timeout_s),
+                Err(why) => {
+                    self.record(&message, self.again(&message, why.clone(), None), &mut round).await?;
+                    continue;
+                }
             };
-            if !self.begin(&message, config.timeout_seconds).await? {
+            if !self.begin(&message, timeout_s).await? {
                 round.lost += 1;
                 continue;
             }
-            let outcome = match webhook::tell(&name, config, &message, (self.clock)()).await {
+            let outcome = match hook.tell(&message, (self.clock)()).await {
                 Told::Taken(answer) => Outcome::Delivered { answer },
                 Told::Refused(answer) => Outcome::Failed { answer },
-                Told::Unknown(answer) => Outcome::Doubt { answer, due_ms: self.next(&message, None) },
+                // a receiver that gave no answer gets nothing more in this round: each would be a doubt
+                Told::Unknown(answer) => {
+                    wait = Some((answer.clone(), None));
+                    Outcome::Doubt { answer, due_ms: self.next(&message, None) }
+                }
                 Told::Later(answer, after_ms) => {
                     wait = Some((answer.clone(), after_ms));
                     self.again(&message, answer, after_ms)

@@ -8,14 +8,14 @@ use gpuledger_schema::table::ContactRow;
 
 use crate::alertmanager;
 use crate::calendar::WorkCalendar;
+use crate::compose::test_message;
 use crate::config::{MailConfig, NotifyConfig, WebhookConfig};
 use crate::http;
 use crate::mail::{self, mailbox};
-use crate::notice::{Notice, Test};
 use crate::smtp::{Refusal, Session, Step};
-use crate::texts::{Language, Reader, Texts};
+use crate::texts::{Language, Texts};
 use crate::value::At;
-use crate::webhook::{self, Told};
+use crate::webhook::{Hook, Told};
 
 /// How a thing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +31,7 @@ pub enum Health {
 /// What was found of one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The thing, e.g. `[mail]` or `[webhook.ops]`.
+    /// The thing, e.g. `[notify.mail]` or `[notify.webhook.ops]`.
     pub what: String,
     /// How it is.
     pub health: Health,
@@ -72,10 +72,10 @@ pub async fn examine(texts: &Texts, config: &NotifyConfig, examination: Examinat
     match &config.mail {
         Some(mail) => findings.extend(examine_mail(texts, config, mail, examination).await),
         None => findings.push(Finding::of(
-            "[mail]",
+            "[notify.mail]",
             Health::Doubtful,
             "no mail server is configured: nobody is told anything by mail",
-            "add a table [mail] with host and from",
+            "add a table [notify.mail] with host and from",
         )),
     }
     for (name, hook) in &config.webhook {
@@ -94,7 +94,7 @@ async fn examine_mail(
     mail: &MailConfig,
     examination: Examination<'_>,
 ) -> Vec<Finding> {
-    let what = "[mail]";
+    let what = "[notify.mail]";
     let mut findings: Vec<Finding> =
         mail.password_file.iter().filter_map(|path| readable_by_others(what, path)).collect();
     let mut session = match Session::open(mail).await {
@@ -136,7 +136,7 @@ async fn send_mail(
     now: At,
     session: &mut Session,
 ) -> Result<String, String> {
-    let message = test_message(texts, config, "mail", address, now)?;
+    let message = test_of(texts, config, "mail", address, now)?;
     let written = mail::build(mail, &message, &[]).map_err(|e| e.to_string())?;
     let in_words = |refusal: Refusal| match refusal {
         Refusal::Later(why) | Refusal::Never(why) | Refusal::Lost(why) | Refusal::Unknown(why) => why,
@@ -152,7 +152,7 @@ async fn examine_webhook(
     hook: &WebhookConfig,
     examination: Examination<'_>,
 ) -> Finding {
-    let what = format!("[webhook.{name}]");
+    let what = format!("[notify.webhook.{name}]");
     let host = match hook.url(name) {
         Ok(url) => url.host_str().unwrap_or_default().to_owned(),
         Err(e) => return Finding::of(&what, Health::Bad, e.to_string(), "correct the key, or the file that it names"),
@@ -164,11 +164,15 @@ async fn examine_webhook(
     if !examination.send {
         return Finding::good(&what, format!("{host}, not called: a webhook is tried by telling it something"));
     }
-    let message = match test_message(texts, config, "webhook", name, examination.now) {
+    let message = match test_of(texts, config, "webhook", name, examination.now) {
         Ok(message) => message,
         Err(why) => return Finding::of(&what, Health::Bad, why, "report this"),
     };
-    match webhook::tell(name, hook, &message, examination.now.ms).await {
+    let opened = match Hook::open(name, hook) {
+        Ok(opened) => opened,
+        Err(why) => return Finding::of(&what, Health::Bad, why, "correct the key, or the file that it names"),
+    };
+    match opened.tell(&message, examination.now.ms).await {
         Told::Taken(answer) => Finding::good(&what, format!("a test message was taken by {host}: {answer}")),
         Told::Later(why, _) | Told::Refused(why) | Told::Unknown(why) => Finding::of(
             &what,
@@ -180,7 +184,7 @@ async fn examine_webhook(
 }
 
 async fn examine_alertmanager(config: &NotifyConfig) -> Finding {
-    let what = "[alertmanager]";
+    let what = "[notify.alertmanager]";
     let Some(alertmanager) = &config.alertmanager else { return Finding::good(what, "none") };
     let prepared = alertmanager::endpoint(alertmanager, "api/v2/alerts")
         .and_then(|url| alertmanager::authorization(alertmanager).map(|headers| (url, headers)));
@@ -222,11 +226,11 @@ fn examine_contacts(
         let who = format!("{} {}", contact.kind, contact.name);
         if contact.channel == "webhook" && !config.webhook.contains_key(&contact.address) {
             let found = format!("{who} is reached by webhook `{}`, which is not configured", contact.address);
-            findings.push(Finding::of(what, Health::Bad, found, format!("add a table [webhook.{}]", contact.address)));
+            findings.push(Finding::of(what, Health::Bad, found, format!("add a table [notify.webhook.{}]", contact.address)));
         }
         if let Some(name) = contact.calendar.as_ref().filter(|name| !calendars.contains_key(*name)) {
             let found = format!("{who} has the calendar `{name}`, which is not configured: nothing waits for it");
-            findings.push(Finding::of(what, Health::Doubtful, found, format!("add a table [calendar.{name}]")));
+            findings.push(Finding::of(what, Health::Doubtful, found, format!("add a table [notify.calendar.{name}]")));
         }
     }
     for role in ["on-call", "finance", "operator"] {
@@ -256,36 +260,27 @@ fn readable_by_others(what: &str, path: &Path) -> Option<Finding> {
     })
 }
 
-fn test_message(
-    texts: &Texts,
-    config: &NotifyConfig,
-    channel: &str,
-    address: &str,
-    now: At,
-) -> Result<Message, String> {
-    let notice = Notice::Test(Test { address: address.to_owned(), at: now });
-    let site = config.site.as_deref().unwrap_or("gpuledger");
-    let reader = Reader { site, who: None, names: channel == "mail" };
-    let made = texts.render(&notice, Language::En, reader).map_err(|e| e.to_string())?;
-    let is_mail = channel == "mail";
+/// A test message as the outbox would hold it while it is sent.
+fn test_of(texts: &Texts, config: &NotifyConfig, channel: &str, address: &str, now: At) -> Result<Message, String> {
+    let new = test_message(texts, config, channel, address, Language::En, now).map_err(|e| e.to_string())?;
     Ok(Message {
         message_id: 0,
-        key: format!("test/{}/{channel}:{address}", now.ms),
-        kind: notice.name().to_owned(),
-        subject: notice.name().to_owned(),
-        cause: None,
-        person: "test".to_owned(),
-        channel: channel.to_owned(),
-        address: address.to_owned(),
-        language: Language::En.as_str().to_owned(),
-        calendar: None,
-        urgent: true,
-        title: made.title,
-        body_text: if is_mail { made.text } else { made.lead },
-        body_html: is_mail.then_some(made.html),
-        link: None,
+        key: new.key,
+        kind: new.kind,
+        subject: new.subject,
+        cause: new.cause,
+        person: new.person,
+        channel: new.channel,
+        address: new.address,
+        language: new.language,
+        calendar: new.calendar,
+        urgent: new.urgent,
+        title: new.title,
+        body_text: new.body_text,
+        body_html: new.body_html,
+        link: new.link,
         created_ms: now.ms,
-        give_up_after_ms: notice.give_up_after_ms(),
+        give_up_after_ms: new.give_up_after_ms,
         state: MessageState::Sending,
         due_ms: now.ms,
         give_up_ms: None,

@@ -2,7 +2,7 @@
 //!
 //! Three steps, each of which can be looked at alone. A typed [`Notice`] says what happened; [`compose`] makes messages of
 //! it, one for each address of everybody whom it concerns, with texts that are files (`texts/en`, `texts/zh`); they are
-//! posted into the outbox of the control file by the transaction that writes what they tell of. A [`Courier`] delivers what
+//! posted into the outbox of the control file, and can be by the transaction that writes what they tell of. A [`Courier`] delivers what
 //! is due: by SMTP or to webhooks. Alerts that stand are told to an Alertmanager by [`alertmanager`].
 //!
 //! This crate knows no lake, no SQL, no prices and no pages: figures come in as decimal text, links as URLs. It reads no
@@ -29,7 +29,7 @@ pub mod webhook;
 mod who;
 
 pub use calendar::{CalendarError, WorkCalendar};
-pub use compose::{Composed, Occasion, compose};
+pub use compose::{Composed, Occasion, compose, test_message};
 pub use courier::{Clock, Courier, Round, backoff_ms};
 pub use notice::Notice;
 pub use store::Store;

@@ -100,7 +100,7 @@ macro_rules! texts_of {
     ($language:literal) => {
         texts!($language: "statement_finance", "statement_lead", "waste_digest", "health_assessment", "budget_alert",
             "late_node", "gap", "conflict", "uncalibrated", "unregistered_gpu", "memory_over_quota", "hung", "node_lost",
-            "reclaim_warning", "reclaim_final", "reclaim_kept", "reclaim_freed", "reclaim_failed", "no_contact",
+            "reclaim_warning", "reclaim_final", "reclaim_kept", "reclaim_freed", "reclaim_failed", "many_alerts", "no_contact",
             "undelivered", "test", "layout")
     };
 }

@@ -11,6 +11,8 @@
 
 mod shape;
 
+use std::fmt;
+
 use gpuledger_control::Message;
 use gpuledger_schema::hash::hex;
 use hmac::{Hmac, Mac};
@@ -50,35 +52,51 @@ pub fn signature(secret: &str, timestamp_s: i64, body: &[u8]) -> String {
     format!("v1={}", hex(&mac))
 }
 
-/// Tells a message to a webhook.
-pub async fn tell(name: &str, config: &WebhookConfig, message: &Message, now_ms: i64) -> Told {
-    let later = |reason: String| Told::Later(reason, None);
-    if let Err(e) = config.check(name) {
-        return later(e.to_string());
+/// A configured webhook, ready to be told messages: its files were read, its client is built. Made anew for each round, so that
+/// secrets can be rotated.
+pub struct Hook<'a> {
+    config: &'a WebhookConfig,
+    url: url::Url,
+    secret: Option<config::Secret>,
+    client: reqwest::Client,
+}
+
+impl fmt::Debug for Hook<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // of a chat the URL is the key
+        f.debug_struct("Hook").field("shape", &self.config.shape).finish_non_exhaustive()
     }
-    let secret = match config.secret_file.as_deref().map(|path| config::secret("secret_file", path)).transpose() {
-        Ok(secret) => secret.map(|s| s.0),
-        Err(e) => return later(e.to_string()),
-    };
-    let url = match config.url(name) {
-        Ok(url) => url,
-        Err(e) => return later(e.to_string()),
-    };
-    let way = Way {
-        timeout: config.timeout(),
-        allow_http: config.allow_http,
-        proxy: config.proxy.as_deref(),
-        ca_file: config.ca_file.as_deref(),
-    };
-    let client = match http::client(&way) {
-        Ok(client) => client,
-        Err(reason) => return later(reason),
-    };
-    let Body { url, headers, bytes } = body(config, url, secret.as_deref(), message, now_ms);
-    match http::post(&client, url, &headers, bytes).await {
-        Ok(answer) => judge(config.shape, &answer),
-        Err(Fault::NotSent(reason)) => later(reason),
-        Err(Fault::Unknown(reason)) => Told::Unknown(reason),
+}
+
+impl<'a> Hook<'a> {
+    /// Reads its files and builds its client; nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the keys or the files, in words without a secret.
+    pub fn open(name: &str, config: &'a WebhookConfig) -> Result<Self, String> {
+        config.check(name).map_err(|e| e.to_string())?;
+        let secret = config.secret_file.as_deref().map(|path| config::secret("secret_file", path)).transpose();
+        let secret = secret.map_err(|e| e.to_string())?;
+        let url = config.url(name).map_err(|e| e.to_string())?;
+        let way = Way {
+            timeout: config.timeout(),
+            allow_http: config.allow_http,
+            proxy: config.proxy.as_deref(),
+            ca_file: config.ca_file.as_deref(),
+        };
+        Ok(Self { config, url, secret, client: http::client(&way)? })
+    }
+
+    /// Tells a message.
+    pub async fn tell(&self, message: &Message, now_ms: i64) -> Told {
+        let secret = self.secret.as_ref().map(|s| s.0.as_str());
+        let Body { url, headers, bytes } = body(self.config, self.url.clone(), secret, message, now_ms);
+        match http::post(&self.client, url, &headers, bytes).await {
+            Ok(answer) => judge(self.config.shape, &answer),
+            Err(Fault::NotSent(reason)) => Told::Later(reason, None),
+            Err(Fault::Unknown(reason)) => Told::Unknown(reason),
+        }
     }
 }
 

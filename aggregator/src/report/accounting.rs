@@ -2,7 +2,8 @@
 
 use gpuledger_schema::unit::CARD_UNITS;
 
-use super::grouped::{Measure, grouped};
+use super::grouped::Measure;
+use super::narrow::selected;
 use super::render::hours;
 use super::usage::{dimensions, key_columns, row, total_of, total_row};
 use super::{Ask, Column, Dimension, Kind, Reader, Report, ReportError, Value};
@@ -69,7 +70,7 @@ pub async fn accounting(reader: &Reader, ask: &Ask) -> Result<Report, ReportErro
     ] {
         reader.engine().step(step, params).await?;
     }
-    let groups = grouped(reader.engine(), "accounting", &by, MEASURES).await?;
+    let groups = selected(reader, "accounting", &by, MEASURES).await?;
     let total = total_of(&groups, MEASURES);
     let gpu_ms = total[4].unwrap_or(0) / i128::from(CARD_UNITS);
     let sentence = format!(

@@ -46,7 +46,7 @@ fn shown() -> Vec<Column> {
 ///
 /// # Errors
 /// A failing lake or engine.
-pub async fn budgets(
+pub(super) async fn budgets(
     reader: &Reader,
     at_ms: Option<i64>,
     zone: Tz,

@@ -62,6 +62,7 @@ fn card_columns() -> Vec<Column> {
 /// # Errors
 /// A failing lake or engine.
 pub async fn census(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
+    reader.whole("census")?;
     let params = window_days(ask.window);
     let shown = card_columns();
     let (_, batches) = reader.engine().run("waste/87_census_card", &params).await?;
@@ -106,6 +107,7 @@ pub async fn census(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
 /// # Errors
 /// A failing lake or engine.
 pub async fn census_hours(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
+    reader.whole("census")?;
     reader.calendar(ask.window, ask.zone)?;
     let shown = columns(&[
         ("weekday", "weekday", Kind::Count),

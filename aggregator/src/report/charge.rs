@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::price_facts;
-use super::grouped::{Group, Measure, grouped, ppm};
+use super::grouped::{Group, Measure, ppm};
+use super::narrow::selected;
 use super::render::{hours, money};
 use super::usage::{dimensions, key_columns, row, total_of, total_row};
 use super::{Ask, Column, Dimension, Kind, Reader, Report, ReportError, Value};
@@ -114,7 +115,7 @@ async fn modes(reader: &Reader, by: &[Dimension], groups: &[Group]) -> Result<Ve
         named.map(|(_, word)| word.clone()).collect::<Vec<_>>()
     };
     let mut found: BTreeMap<Vec<String>, BTreeSet<String>> = BTreeMap::new();
-    for group in grouped(reader.engine(), "fact", &with, &[Measure::Sum("capacity_ms")]).await? {
+    for group in selected(reader, "fact", &with, &[Measure::Sum("capacity_ms")]).await? {
         if let Some(mode) = group.key.last() {
             found.entry(key(&group.key, &with)).or_default().insert(mode.clone());
         }
@@ -172,6 +173,27 @@ fn notes(ask: &Ask, total: &[Option<i128>], sum: &Line, fleet: i128, shown: Show
     notes
 }
 
+/// Rows with their money and what they cost together: rounded over all there are, then selected.
+async fn priced(reader: &Reader, ask: &Ask, by: &[Dimension]) -> Result<(Vec<Group>, Vec<Line>, i128), ReportError> {
+    let narrow = reader.narrow();
+    let wide = narrow.wide(by);
+    let groups = gathered(reader, &wide).await?;
+    let (cost, fleet) = lines(reader, ask, &wide, &groups).await?;
+    if narrow.is_all() {
+        return Ok((groups, cost, fleet));
+    }
+    let sums = vec![Measure::Sum(""); ALL];
+    let (mut kept, mut costs, mut sum) = (Vec::new(), Vec::new(), 0);
+    for (group, of) in narrow.select(&groups, &wide, by.len(), &sums) {
+        let mut line = Line::default();
+        of.iter().for_each(|i| line.add(&cost[*i]));
+        sum += line.charge + line.platform.iter().sum::<i128>();
+        kept.push(group);
+        costs.push(line);
+    }
+    Ok((kept, costs, sum))
+}
+
 /// The charges of a window.
 ///
 /// # Errors
@@ -179,8 +201,7 @@ fn notes(ask: &Ask, total: &[Option<i128>], sum: &Line, fleet: i128, shown: Show
 pub async fn charge(reader: &Reader, ask: &Ask) -> Result<Charges, ReportError> {
     price_facts(reader, ask).await?;
     let by = dimensions(ask);
-    let groups = gathered(reader, &by).await?;
-    let (cost, fleet) = lines(reader, ask, &by, &groups).await?;
+    let (groups, cost, fleet) = priced(reader, ask, &by).await?;
     let mode = modes(reader, &by, &groups).await?;
     let all: Vec<Measure> = vec![Measure::Sum(""); ALL];
     let total = total_of(&groups, &all);

@@ -45,6 +45,7 @@ pub async fn cost(
     zone: Tz,
     currency: &Currency,
 ) -> Result<Report, ReportError> {
+    reader.whole("cost")?;
     let engine = reader.engine();
     let period = Period { name: month.to_owned(), window, zone, currency: currency.clone() };
     let mut bill = exact(reader, &period, DRAFT).await?;

@@ -4,8 +4,8 @@ use chrono_tz::Tz;
 use gpuledger_schema::unit::DAY_MS;
 use gpuledger_schema::window::Window;
 
-use super::{Ask, Reader, ReportError};
-use crate::engine::{Params, bigint, int};
+use super::{Ask, AskedTerms, Reader, ReportError};
+use crate::engine::{Params, bigint, int, text};
 
 /// How much of the chain a session has run for a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +33,9 @@ enum Told {
     Instants,
     Days,
 }
+
+/// The step that gives each pool its terms.
+const TERMS: &str = "charge/33_pool_terms";
 
 /// The steps, in order, each with what it is told and the depth that it belongs to.
 const STEPS: &[(&str, Told, Depth)] = &[
@@ -117,6 +120,14 @@ pub(crate) async fn price(reader: &Reader, window: Window, zone: Tz, depth: Dept
             Told::Days => &days,
         };
         reader.engine().step(step, params).await?;
+        if *step == TERMS && reader.terms() != AskedTerms::default() {
+            let AskedTerms { mode, share } = reader.terms();
+            let asked = Params::from([
+                ("mode", text(mode.unwrap_or_default())),
+                ("share", text(share.unwrap_or_default())),
+            ]);
+            reader.engine().step("read/67_asked_terms", &asked).await?;
+        }
     }
     *priced = Some(Priced { window, zone, depth });
     Ok(())

@@ -3,12 +3,12 @@
 use gpuledger_schema::unit::{CELL_MS, DAY_MS};
 use gpuledger_schema::window::show_ms;
 
-use super::grouped::{Measure, grouped, texts, whole};
+use super::grouped::{Group, Measure, grouped, texts, whole};
 use super::lang::Lang;
 use super::money::{Amounts, round};
 use super::render::{hours, money};
 use super::usage::{key_columns, row, total_of, total_row};
-use super::{Ask, Column, Kind, Reader, Report, ReportError, Value, prepare};
+use super::{Ask, Column, Dimension, Kind, Reader, Report, ReportError, Value, prepare};
 use crate::engine::{Params, bigint, int};
 use crate::statement;
 
@@ -278,8 +278,21 @@ async fn not_judged(reader: &Reader, lang: Lang) -> Result<Option<String>, Repor
 pub async fn findings(reader: &Reader, ask: &Ask, asked: &Asked) -> Result<Report, ReportError> {
     judge(reader, ask).await?;
     let mut report = if asked.grouped { sums(reader, ask, asked).await? } else { list(reader, ask, asked).await? };
-    report.notes.extend(not_judged(reader, asked.lang).await?);
+    if reader.narrow().is_all() {
+        report.notes.extend(not_judged(reader, asked.lang).await?);
+    }
     Ok(report)
+}
+
+/// The lines that may be selected.
+fn meant(reader: &Reader, all: &[Line]) -> Result<Vec<usize>, ReportError> {
+    let narrow = reader.narrow();
+    let column = |d: Dimension| TEXTS.iter().position(|t| *t == d.word());
+    if let Some(missing) = narrow.wide(&[]).into_iter().find(|d| column(*d).is_none()) {
+        return Err(ReportError::Dimension(missing));
+    }
+    let is_meant = |i: &usize| narrow.has(|d| column(d).map(|at| all[*i].texts[at].as_str()));
+    Ok((0..all.len()).filter(is_meant).collect())
 }
 
 async fn list(reader: &Reader, ask: &Ask, asked: &Asked) -> Result<Report, ReportError> {
@@ -288,7 +301,8 @@ async fn list(reader: &Reader, ask: &Ask, asked: &Asked) -> Result<Report, Repor
     let measures: Vec<Amounts> = vec![("waste", amounts(0)), ("gap", amounts(1)), ("counted", amounts(2))];
     let cost = round(reader.engine(), &ask.currency, &measures).await?;
     let wanted = |rule: &String| if asked.rules.is_empty() { rule != REST } else { asked.rules.contains(rule) };
-    let (listed, left): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|i| wanted(&all[*i].texts[0]));
+    let meant = meant(reader, &all)?;
+    let (listed, left): (Vec<usize>, Vec<usize>) = meant.into_iter().partition(|i| wanted(&all[*i].texts[0]));
     let sum = |f: fn(&Line) -> i128| listed.iter().map(|i| f(&all[*i])).sum::<i128>();
     let paid_for = |of: usize| listed.iter().map(|i| cost[of][*i]).sum::<i128>();
     let ms = [sum(|l| l.idle_ms), sum(|l| l.counted_ms)];
@@ -339,10 +353,16 @@ const MEASURES: &[Measure] = &[
 ];
 
 async fn sums(reader: &Reader, ask: &Ask, asked: &Asked) -> Result<Report, ReportError> {
-    let groups = grouped(reader.engine(), "finding", &ask.by, MEASURES).await?;
+    let narrow = reader.narrow();
+    let wide = narrow.wide(&ask.by);
+    let groups = grouped(reader.engine(), "finding", &wide, MEASURES).await?;
     let amounts = |i: usize| groups.iter().map(|g| g.sums[i].unwrap_or(0)).collect::<Vec<_>>();
     let measures: Vec<Amounts> = vec![("waste", amounts(3)), ("gap", amounts(4))];
-    let cost = round(reader.engine(), &ask.currency, &measures).await?;
+    let rounded = round(reader.engine(), &ask.currency, &measures).await?;
+    let chosen = narrow.select(&groups, &wide, ask.by.len(), MEASURES);
+    let sum_of = |m: usize| chosen.iter().map(|(_, of)| of.iter().map(|i| rounded[m][*i]).sum::<i128>()).collect();
+    let cost: [Vec<i128>; 2] = [sum_of(0), sum_of(1)];
+    let groups: Vec<Group> = chosen.into_iter().map(|(group, _)| group).collect();
     let line = |sums: &[Option<i128>], cost: [i128; 2]| {
         let ms = |i: usize| Value::Ms(sums[i].unwrap_or(0));
         vec![Value::Count(sums[0].unwrap_or(0)), ms(1), Value::Money(cost[0]), ms(2), Value::Money(cost[1])]

@@ -248,6 +248,7 @@ fn values(s: &Sums, allocatable: Option<i128>, digits: u32) -> Vec<Value> {
 /// # Errors
 /// A dimension that they do not have, or a failing lake or engine.
 pub async fn fleet(reader: &Reader, ask: &Ask, split: Option<Split>) -> Result<Report, ReportError> {
+    reader.whole("fleet")?;
     if let Some(d) = ask.by.iter().find(|d| !DIMENSIONS.contains(d)) {
         return Err(ReportError::Dimension(*d));
     }

@@ -15,6 +15,7 @@ const LOOK_BACK_MS: i64 = 7 * DAY_MS;
 /// # Errors
 /// A failing lake or engine.
 pub async fn assets(reader: &Reader, at_ms: i64) -> Result<Report, ReportError> {
+    reader.whole("assets")?;
     let mut params = days(Window { from_ms: at_ms - LOOK_BACK_MS, to_ms: at_ms });
     params.insert("at_ms", bigint(at_ms));
     let shown = columns(&[

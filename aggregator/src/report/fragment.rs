@@ -30,6 +30,7 @@ pub(super) async fn fragment_steps(reader: &Reader, ask: &Ask) -> Result<(), Rep
 /// # Errors
 /// A failing lake or engine.
 pub async fn fragmentation(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
+    reader.whole("fragmentation")?;
     fragment_steps(reader, ask).await?;
     let shown = columns(&[
         ("cluster", "cluster", Kind::Text),

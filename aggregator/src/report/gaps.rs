@@ -101,10 +101,16 @@ pub async fn gaps(reader: &Reader, ask: &Ask, top: Option<usize>) -> Result<Repo
     }
     price_facts(reader, ask).await?;
     reader.engine().step("waste/10_run_gap", &Params::new()).await?;
-    let groups = grouped(reader.engine(), "run_gap", &by, MEASURES).await?;
+    let narrow = reader.narrow();
+    let wide = narrow.wide(&by);
+    let groups = grouped(reader.engine(), "run_gap", &wide, MEASURES).await?;
     let amounts = |i: usize| groups.iter().map(|g| g.sums[i].unwrap_or(0)).collect::<Vec<_>>();
     let measures: Vec<Amounts> = vec![("gap", amounts(16)), ("waste", amounts(17)), ("charge", amounts(18))];
-    let cost = round(reader.engine(), &ask.currency, &measures).await?;
+    let rounded = round(reader.engine(), &ask.currency, &measures).await?;
+    let chosen = narrow.select(&groups, &wide, by.len(), MEASURES);
+    let sum_of = |m: usize| chosen.iter().map(|(_, of)| of.iter().map(|i| rounded[m][*i]).sum::<i128>()).collect();
+    let cost: [Vec<i128>; 3] = [sum_of(0), sum_of(1), sum_of(2)];
+    let groups: Vec<Group> = chosen.into_iter().map(|(group, _)| group).collect();
     let mut lines: Vec<(&Group, [i128; 3])> =
         groups.iter().enumerate().map(|(i, g)| (g, [cost[0][i], cost[1][i], cost[2][i]])).collect();
     lines.sort_by_key(|(g, c)| (std::cmp::Reverse((c[0], g.sums[8].unwrap_or(0))), g.key.clone()));

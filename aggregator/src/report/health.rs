@@ -108,6 +108,7 @@ async fn period(reader: &Reader, ask: &Ask) -> Result<Period, ReportError> {
 /// # Errors
 /// A failing lake or engine.
 pub async fn health(reader: &Reader, ask: &Ask, windows: &[Window]) -> Result<Report, ReportError> {
+    reader.whole("health")?;
     let shown = columns(&[
         ("from", "from", Kind::Text),
         ("busy_of_service", "busy", Kind::Percent),
@@ -196,8 +197,26 @@ fn first(batches: &[RecordBatch]) -> Option<&RecordBatch> {
     batches.iter().find(|b| b.num_rows() > 0)
 }
 
-/// Whether to grow or shrink, in words.
-async fn advice(reader: &Reader, p: &Period, low: i64) -> Result<String, ReportError> {
+/// Periods that are looked at for whether a fleet is little used for long: the one that is judged and those before it.
+const PERIODS: i64 = 6;
+
+/// Whether to grow or shrink (`out`, `in`, `stay` or `unknown`), and the time that was waited for, ms: of a window by its sixths.
+pub(super) async fn direction(reader: &Reader, ask: &Ask) -> Result<(String, i128), ReportError> {
+    let (from_ms, length) = (ask.window.from_ms, ask.window.to_ms - ask.window.from_ms);
+    let mut low = 0;
+    for n in 0..PERIODS {
+        let edge = |n: i64| from_ms + length * n / PERIODS;
+        let window = Window { from_ms: edge(n), to_ms: edge(n + 1) };
+        let part = period(reader, &Ask { window, ..ask.clone() }).await?;
+        low = if part.is_low() { low + 1 } else { 0 };
+    }
+    let whole_window = period(reader, ask).await?;
+    let (word, _, waiting) = weighed(reader, &whole_window, low).await?;
+    Ok((word, waiting))
+}
+
+/// The direction, the time that is spare, and the time that was waited for, ms.
+async fn weighed(reader: &Reader, p: &Period, low: i64) -> Result<(String, i128, i128), ReportError> {
     let number = |v: i128| bigint(i64::try_from(v).unwrap_or(i64::MAX));
     let waiting = [3, 4].iter().filter_map(|i| p.wait(*i)).sum::<i128>() / i128::from(CARD_UNITS);
     let params = Params::from([
@@ -208,11 +227,15 @@ async fn advice(reader: &Reader, p: &Period, low: i64) -> Result<String, ReportE
         ("low_periods", bigint(low)),
     ]);
     let (_, batches) = reader.engine().run("waste/68_advice", &params).await?;
-    let unknown = || "advice: none, because too little of the time in service is known".to_owned();
-    let Some(batch) = first(&batches) else { return Ok(unknown()) };
-    let spare = whole(batch, "spare_ms")?[0].unwrap_or(0);
+    let Some(batch) = first(&batches) else { return Ok(("unknown".to_owned(), 0, waiting)) };
+    Ok((texts(batch, "direction")?[0].clone(), whole(batch, "spare_ms")?[0].unwrap_or(0), waiting))
+}
+
+/// Whether to grow or shrink, in words.
+async fn advice(reader: &Reader, p: &Period, low: i64) -> Result<String, ReportError> {
+    let (direction, spare, waiting) = weighed(reader, p, low).await?;
     let busy = percent(p.class(0), p.service());
-    Ok(match texts(batch, "direction")?[0].as_str() {
+    Ok(match direction.as_str() {
         "out" => format!(
             "advice: scale out; {busy} of the time in service was busy, and {} GPU-hours were waited for",
             hours(waiting, 1)
@@ -222,7 +245,7 @@ async fn advice(reader: &Reader, p: &Period, low: i64) -> Result<String, ReportE
             percent(Some(spare), p.service())
         ),
         "stay" => format!("advice: stay; {busy} of the time in service was busy"),
-        _ => unknown(),
+        _ => "advice: none, because too little of the time in service is known".to_owned(),
     })
 }
 

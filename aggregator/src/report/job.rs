@@ -105,6 +105,9 @@ pub async fn job(
         Window { from_ms: start.div_euclid(CELL_MS) * CELL_MS, to_ms: (end.div_euclid(CELL_MS) + 1) * CELL_MS };
     let ask = Ask { window, zone, by: Vec::new(), step: None, currency: currency.clone() };
     judge(reader, &ask).await?;
+    if !reader.sees(holder).await? {
+        return Ok(None);
+    }
     let (_, rows) = engine.run("waste/58_job", &who).await?;
     let Some(facts) = Facts::read(&rows)? else { return Ok(None) };
     let amounts: Vec<Amounts> = ["charge_cost", "waste_cost"].map(|n| (n, vec![facts.number(n).unwrap_or(0)])).into();

@@ -9,6 +9,7 @@ use crate::lake::LakeError;
 use crate::ledger::LedgerError;
 
 mod accounting;
+mod assessment;
 mod budgets;
 mod census;
 mod charge;
@@ -28,6 +29,7 @@ mod invented;
 mod job;
 mod lang;
 mod money;
+mod narrow;
 mod quota;
 mod quote;
 mod reader;
@@ -36,9 +38,10 @@ mod render;
 mod samples;
 mod usage;
 mod verified;
+mod watch;
 
 pub use accounting::accounting;
-pub use budgets::budgets;
+pub use assessment::assessment;
 pub use census::{census, census_hours, last_week};
 pub use charge::{Charges, charge};
 pub use cost::cost;
@@ -57,7 +60,7 @@ pub use job::{JobReport, job};
 pub use lang::{Lang, UnknownLang};
 pub use money::{Currency, UnknownCurrency};
 pub(crate) use money::{hand_down, round};
-pub use quota::{quota, quota_runs};
+pub use narrow::{AnyOf, AskedTerms, Narrow, budgets, quota, quota_runs};
 pub use quote::{MemoryAsked, QuoteAsked, memory, quote};
 pub use reader::Reader;
 pub use recovered::{Preempted, Won, preempted, recovered};
@@ -66,6 +69,7 @@ pub(crate) use render::{hours, money};
 pub use samples::samples;
 pub use usage::usage;
 pub use verified::verified;
+pub use watch::{Limits as WatchLimits, watch};
 
 /// What is asked of a report.
 #[derive(Debug, Clone)]
@@ -113,6 +117,9 @@ pub enum ReportError {
     /// The ledger lags behind what was taken in, and this command only reads.
     #[error("the ledger is older than what was taken in; run `gpuledger ingest` where the data folder can be written")]
     Stale,
+    /// A report about everybody, asked by somebody who may select some rows alone.
+    #[error("`{0}` is about the whole fleet and cannot be narrowed to some rows of it")]
+    Whole(&'static str),
     /// A dimension that this report does not have.
     #[error("this report cannot be grouped by `{0}`")]
     Dimension(Dimension),

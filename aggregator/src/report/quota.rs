@@ -31,7 +31,7 @@ fn shown() -> Vec<Column> {
 ///
 /// # Errors
 /// A failing lake or engine.
-pub async fn quota(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
+pub(super) async fn quota(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
     quota_steps(reader, ask).await?;
     unmet(reader, ask).await?;
     let engine = reader.engine();
@@ -114,7 +114,7 @@ fn put(engine: &Engine, table: &str, made: (SchemaRef, Vec<RecordBatch>)) -> Res
 ///
 /// # Errors
 /// A failing lake or engine.
-pub async fn quota_runs(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
+pub(super) async fn quota_runs(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
     quota_steps(reader, ask).await?;
     let shown = columns(&[
         ("pool", "pool", Kind::Text),

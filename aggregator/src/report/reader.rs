@@ -9,9 +9,11 @@ use gpuledger_schema::path::{self, Numbered};
 use gpuledger_schema::window::{self, Window};
 use tokio::sync::Mutex;
 
-use super::ReportError;
 use super::facts::Priced;
-use crate::engine::Engine;
+use super::grouped::texts;
+use super::narrow::{AskedTerms, Narrow};
+use super::{Dimension, ReportError};
+use crate::engine::{Engine, Params, bigint};
 use crate::lake::{Build, Cut, Lake};
 use crate::ledger;
 
@@ -23,6 +25,8 @@ pub struct Reader {
     build: Build,
     /// The window whose prices the session has, and how deep.
     priced: Mutex<Option<Priced>>,
+    narrow: Narrow,
+    terms: AskedTerms,
 }
 
 impl Reader {
@@ -50,7 +54,8 @@ impl Reader {
         let engine = Engine::new(partitions);
         ledger::register_cut(&engine, lake, &cut.1).await?;
         ledger::register_build(&engine, lake, Some(&build)).await?;
-        Ok(Self { engine, cut, build, priced: Mutex::new(None) })
+        let (narrow, terms) = (Narrow::default(), AskedTerms::default());
+        Ok(Self { engine, cut, build, priced: Mutex::new(None), narrow, terms })
     }
 
     /// The same tables in a session with another number of partitions; facts are priced there anew.
@@ -65,7 +70,62 @@ impl Reader {
     }
 
     fn over(&self, engine: Engine, priced: Option<Priced>) -> Self {
-        Self { engine, cut: self.cut.clone(), build: self.build.clone(), priced: Mutex::new(priced) }
+        let (narrow, terms) = (self.narrow.clone(), self.terms);
+        Self { engine, cut: self.cut.clone(), build: self.build.clone(), priced: Mutex::new(priced), narrow, terms }
+    }
+
+    /// The same in a session of its own that selects some rows alone.
+    ///
+    /// # Errors
+    /// When a table cannot be registered.
+    pub async fn narrowed(&self, narrow: Narrow) -> Result<Self, ReportError> {
+        Ok(Self { narrow, ..self.fork().await? })
+    }
+
+    /// The same in a session of its own that prices by other terms than the pools have.
+    ///
+    /// # Errors
+    /// When a table cannot be registered.
+    pub async fn on_terms(&self, terms: AskedTerms) -> Result<Self, ReportError> {
+        let engine = self.engine.fork(self.engine.partitions()).await?;
+        Ok(Self { terms, ..self.over(engine, None) })
+    }
+
+    /// Which rows may be selected.
+    pub fn narrow(&self) -> &Narrow {
+        &self.narrow
+    }
+
+    /// The terms that were asked about.
+    pub(super) fn terms(&self) -> AskedTerms {
+        self.terms
+    }
+
+    /// For a report that is about everybody: refused where only some rows may be selected.
+    pub(crate) fn whole(&self, report: &'static str) -> Result<(), ReportError> {
+        if self.narrow.is_all() { Ok(()) } else { Err(ReportError::Whole(report)) }
+    }
+
+    /// Whether a run may be seen: one of its payers, or its user, is meant. Its window must have been priced.
+    pub(crate) async fn sees(&self, holder: i64) -> Result<bool, ReportError> {
+        if self.narrow.is_all() {
+            return Ok(true);
+        }
+        let (_, rows) = self.engine.run("read/66_run_payer", &Params::from([("holder", bigint(holder))])).await?;
+        for batch in &rows {
+            let (teams, users) = (texts(batch, "team")?, texts(batch, "user")?);
+            let seen = |i: usize| {
+                self.narrow.has(|d| match d {
+                    Dimension::Team => Some(teams[i].as_str()),
+                    Dimension::User => Some(users[i].as_str()),
+                    _ => None,
+                })
+            };
+            if (0..batch.num_rows()).any(seen) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// What the priced facts of this session are of, to be read and changed by who prices them.

@@ -9,6 +9,7 @@ use crate::engine::Params;
 
 /// Means and peaks of every job seen in samples.
 pub async fn samples(reader: &Reader, zone: Tz) -> Result<Report, ReportError> {
+    reader.whole("samples")?;
     let none = Params::new();
     for step in ["ledger/08_stamp_group", "read/50_sample_stamp"] {
         reader.engine().step(step, &none).await?;

@@ -2,7 +2,8 @@
 
 use super::dimension::Dimension;
 use super::facts::price_facts;
-use super::grouped::{Group, Measure, grouped, ppm};
+use super::grouped::{Group, Measure, ppm};
+use super::narrow::selected;
 use super::{Ask, Column, Kind, Reader, Report, ReportError, Value, texts};
 use crate::engine::Params;
 
@@ -130,7 +131,7 @@ async fn uncalibrated(reader: &Reader, busy_ms: i128) -> Result<Option<String>, 
 pub async fn usage(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
     price_facts(reader, ask).await?;
     let by = dimensions(ask);
-    let groups = grouped(reader.engine(), "fact", &by, MEASURES).await?;
+    let groups = selected(reader, "fact", &by, MEASURES).await?;
     let total = total_of(&groups, MEASURES);
     let hours = |i: usize| super::render::hours(total[i].unwrap_or(0), 1);
     let mut notes = Vec::new();

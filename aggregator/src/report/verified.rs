@@ -116,6 +116,7 @@ async fn gaps(reader: &Reader, ask: &Ask, window: Window) -> Result<Gaps, Report
 
 /// What findings marked done have saved: the same owner and name before and after, as long as both are known.
 pub async fn verified(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
+    reader.whole("verified")?;
     let mut report = Report {
         sentence: "no finding is marked done".to_owned(),
         columns: columns(),

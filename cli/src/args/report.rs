@@ -52,6 +52,14 @@ pub(crate) enum Report {
     /// The period in words: six trends, whether to grow or shrink, what would save most
     #[command(after_help = "Example:\n  gpuledger report health --period month --month 2026-10 --zone UTC")]
     Health(Health),
+    /// What stands wrong: nodes late or lost, gaps, conflicts, cards not registered or compared, runs that hang
+    #[command(after_help = "Example:\n  gpuledger report watch --zone Europe/Berlin")]
+    Watch(Watch),
+    /// A half-year in a word, its figures beside those before, and what to change
+    #[command(
+        after_help = "Example:\n  gpuledger report assessment --from 2026-01-01 --to 2026-07-01 --zone Europe/Berlin"
+    )]
+    Assessment(Asked),
     /// What teams may spend, have spent and will have spent; quota beside
     #[command(after_help = "Example:\n  gpuledger report budgets --zone Europe/Berlin --at 2026-10-15")]
     Budgets(super::Budgets),
@@ -160,6 +168,16 @@ pub(crate) struct Assets {
     #[arg(long)]
     pub(crate) at: Option<String>,
     /// IANA zone of dates [default: billing_zone of the configuration, else UTC]
+    #[arg(long)]
+    pub(crate) zone: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Watch {
+    /// When: a date (midnight in the zone) or RFC 3339 with an offset [default: the end of what is known]
+    #[arg(long)]
+    pub(crate) at: Option<String>,
+    /// IANA zone in which instants are shown [default: billing_zone of the configuration, else UTC]
     #[arg(long)]
     pub(crate) zone: Option<String>,
 }

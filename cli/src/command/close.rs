@@ -81,7 +81,7 @@ pub(super) async fn run(place: &Place, asked: &Close, format: Format) -> anyhow:
         tell(&of, &found, format)?;
         return Ok(if found.clear() { Outcome::Done } else { Outcome::Failed });
     }
-    let _lock = lake.lock()?;
+    let _lock = place.writer(&lake).await?;
     let mut kept = Kept::to_write(place, &lake)?;
     kept.closed(&Manifest::all(&lake).await?)?;
     if let Some(before) = Manifest::find(&lake, &of.name).await? {
@@ -169,7 +169,7 @@ pub(super) async fn periods(place: &Place, asked: &Periods, format: Format) -> a
     let lake = place.lake()?;
     let zone = place.zone_needed(asked.zone.as_deref())?;
     if asked.sweep {
-        let _lock = lake.lock()?;
+        let _lock = place.writer(&lake).await?;
         let stray = close::sweep(&lake).await?;
         print(format!("{} closes that died on their way: their rows are taken out\n", stray.len()).as_bytes())?;
     }

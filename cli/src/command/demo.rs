@@ -16,7 +16,7 @@ use gpuledger_schema::window::{self, show_ms};
 use tokio::task::JoinSet;
 
 use super::{print, reference};
-use crate::args::{Demo, Global};
+use crate::args::{Demo, Global, Serve};
 use crate::demo::{Fleet, FleetParams, generate};
 use crate::outcome::{Outcome, usage};
 use crate::place::{self, Place};
@@ -49,7 +49,7 @@ pub(super) async fn run(place: &Place, asked: &Demo, named: bool) -> anyhow::Res
         reference::import(&place, table, name, csv.as_bytes(), None).await?;
     }
     let lake = place.lake_to_write()?;
-    let lock = lake.lock()?;
+    let lock = place.writer(&lake).await?;
     deliver(&lake, &fleet).await?;
     eprintln!("taking it in ...");
     let taken = place::take_in(&lake).await?;
@@ -62,6 +62,10 @@ pub(super) async fn run(place: &Place, asked: &Demo, named: bool) -> anyhow::Res
     let reader = place.reader(&lake).await?;
     let text = bill(&place, &lake, &reader, &fleet, asked.gpus).await?;
     print(text.as_bytes())?;
+    if asked.serve {
+        drop(reader);
+        return super::serve::run(&place, &Serve { listen: asked.listen, link: true }).await;
+    }
     Ok(Outcome::Done)
 }
 

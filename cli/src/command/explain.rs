@@ -29,7 +29,10 @@ pub(super) async fn run(place: &Place, asked: &Explain, format: Format) -> anyho
     let depth = explain::Depth { cells: asked.cells, minutes: asked.minutes };
     let mut told = Vec::new();
     for holder in found {
-        told.push(explain::explain(&reader, holder, zone, currency.as_ref(), depth).await?);
+        told.extend(explain::explain(&reader, holder, zone, currency.as_ref(), depth).await?);
+    }
+    if told.is_empty() {
+        return Err(usage(format!("no run `{}` of yours", asked.allocation)));
     }
     match format {
         Format::Json => print(format!("{:#}\n", serde_json::json!(told)).as_bytes())?,

@@ -56,6 +56,17 @@ impl Document {
         format!("{}-{end}", safe_name(&bill.period))
     }
 
+    fn media(self) -> &'static str {
+        match self {
+            Self::Table => "text/plain; charset=utf-8",
+            Self::Json => "application/json",
+            Self::Csv | Self::Posting | Self::FocusCsv => "text/csv; charset=utf-8",
+            Self::Xlsx => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            Self::Pdf => "application/pdf",
+            Self::Parquet | Self::Focus => "application/vnd.apache.parquet",
+        }
+    }
+
     /// Whether a terminal can show it.
     fn is_text(self) -> bool {
         !matches!(self, Self::Xlsx | Self::Pdf | Self::Parquet | Self::Focus)
@@ -81,6 +92,28 @@ pub(super) async fn run(place: &Place, asked: &Export) -> anyhow::Result<Outcome
     let warnings = written(&to, |out| write(document, &billed, asked, lang, postings.as_ref(), out))?;
     warn(&warnings);
     Ok(Outcome::Done)
+}
+
+/// A document as it would be written: its name, media type and bytes. A PDF is of one team.
+pub(crate) async fn exported(place: &Place, asked: &Export) -> anyhow::Result<(String, &'static str, Vec<u8>)> {
+    let document = Document::parse(&asked.document)?;
+    let lang: Lang = asked.lang.parse().map_err(|e: gpuledger_export::UnknownLang| usage(format!("--lang {e}")))?;
+    if asked.team.is_some() && !matches!(document, Document::Pdf | Document::Table) {
+        return Err(usage("--team is for pdf and table; other documents have every team"));
+    }
+    if asked.team.is_none() && document == Document::Pdf {
+        return Err(usage("--team is needed: a statement in PDF is of one team"));
+    }
+    let postings = if document == Document::Posting { Some(postings(asked, lang)?) } else { None };
+    let lake = place.lake()?;
+    let billed = bill(place, &lake, asked, document).await?;
+    let mut bytes = Vec::new();
+    write(document, &billed, asked, lang, postings.as_ref(), &mut bytes)?;
+    let name = match &asked.team {
+        Some(team) => format!("{}-{}", safe_name(team), document.file_name(&billed.bill)),
+        None => document.file_name(&billed.bill),
+    };
+    Ok((name, document.media(), bytes))
 }
 
 /// The bill of a month, or of several that follow one another.

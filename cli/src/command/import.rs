@@ -29,7 +29,7 @@ pub(super) async fn run(place: &Place, what: Import) -> anyhow::Result<Outcome> 
         Import::Sonar(a) => format!("sonar-{}", a.cluster),
     };
     let lake = place.lake_to_write()?;
-    let lock = lake.lock()?;
+    let lock = place.writer(&lake).await?;
     deliver(&lake, &imported, &safe_writer(&writer)).await?;
     let ingested = if files.no_ingest { None } else { Some(place::take_in(&lake).await?) };
     drop(lock);
@@ -41,7 +41,7 @@ pub(super) async fn run(place: &Place, what: Import) -> anyhow::Result<Outcome> 
 /// `gpuledger ingest`: what waits in the inbox goes in, and the ledger is brought up to date.
 pub(super) async fn ingest(place: &Place) -> anyhow::Result<Outcome> {
     let lake = place.lake_to_write()?;
-    let _lock = lake.lock()?;
+    let _lock = place.writer(&lake).await?;
     let report = place::take_in(&lake).await?;
     let built = place::build(&lake, place.partitions()).await?;
     let mut text = told(&report);

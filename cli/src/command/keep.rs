@@ -17,7 +17,7 @@ use crate::place::Place;
 
 pub(super) async fn maintain(place: &Place, asked: &Maintain, format: Format) -> anyhow::Result<Outcome> {
     let lake = place.lake()?;
-    let _lock = if asked.dry_run { None } else { Some(lake.lock()?) };
+    let _lock = if asked.dry_run { None } else { Some(place.writer(&lake).await?) };
     let ask = MaintainAsk {
         now_ms: clock::now_ms(),
         keep_cuts_ms: i64::from(asked.keep_cuts) * HOUR_MS,
@@ -107,7 +107,7 @@ pub(super) async fn restore(place: &Place, asked: &Restore) -> anyhow::Result<Ou
     if same_place(&lake, &from) {
         return Err(usage("a backup is restored elsewhere than where it lies: give --data"));
     }
-    let _lock = lake.lock()?;
+    let _lock = place.writer(&lake).await?;
     let path = place.control_path(&lake)?;
     if path.exists() {
         return Err(usage(format!("{} is there: a backup is restored into an empty place", path.display())));

@@ -58,7 +58,7 @@ pub(super) async fn run(place: &Place, asked: &Demo, named: bool) -> anyhow::Res
     let to_ms = clock::now_ms();
     drop(children);
 
-    let lock = lake.lock()?;
+    let lock = place.writer(&lake).await?;
     let taken = place::take_in(&lake).await?;
     if let Some(first) = taken.quarantined.first() {
         anyhow::bail!("what the collector wrote was refused: {first}");

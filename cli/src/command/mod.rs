@@ -6,9 +6,14 @@ use anyhow::Context;
 use gpuledger_aggregator::report::{self, Format};
 use gpuledger_control::ReferenceTable;
 
+pub(crate) use export::exported;
+pub(crate) use reference::{actor, import_as, import_dry};
+pub(crate) use token::random;
+
 use crate::args::{Args, Command, ManualLines, Rates};
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
+use crate::session;
 
 mod audit;
 mod budgets;
@@ -16,6 +21,7 @@ mod check;
 mod close;
 mod correct;
 mod demo;
+mod doctor;
 mod explain;
 mod export;
 mod findings;
@@ -24,11 +30,14 @@ mod import;
 mod keep;
 mod live;
 mod manual;
+mod notify;
 mod quote;
 mod reclaim;
 mod reference;
 mod reports;
+mod serve;
 mod sql;
+mod token;
 
 /// Stack of the threads that plan and run statements.
 const STACK_BYTES: usize = 32 << 20;
@@ -51,14 +60,29 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Outcome> {
     let worker = std::thread::Builder::new()
         .name("command".to_owned())
         .stack_size(STACK_BYTES)
-        .spawn(move || runtime.block_on(dispatch(&place, args, format)))
+        .spawn(move || {
+            let done = runtime.block_on(dispatch(&place, args, format));
+            // what a server was still asked when it had to end is not waited for
+            runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+            done
+        })
         .context("cannot start a thread")?;
     worker.join().unwrap_or_else(|_| Err(anyhow::anyhow!("the command was stopped by a fault of its own")))
 }
 
 async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<Outcome> {
     let named = args.global.data.is_some() || place.config.data.is_some();
-    match args.command {
+    dispatch_one(place, args.command, format, named).await
+}
+
+/// Runs a command on a place.
+pub(crate) async fn dispatch_one(
+    place: &Place,
+    command: Command,
+    format: Format,
+    named: bool,
+) -> anyhow::Result<Outcome> {
+    match command {
         Command::Demo(asked) if asked.live => live::run(place, &asked, named).await,
         Command::Demo(asked) => demo::run(place, &asked, named).await,
         Command::Import(what) => import::run(place, what).await,
@@ -106,11 +130,18 @@ async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<O
         Command::Check(c) => check::run(place, &c, format).await,
         Command::Sql(s) => sql::run(place, &s, format).await,
         Command::CollectFor(asked) => live::collect(&asked),
+        Command::Notify(n) => notify::run(place, n, format).await,
+        Command::Serve(s) => serve::run(place, &s).await,
+        Command::Token(t) => token::run(place, t, format).await,
+        Command::Doctor(d) => doctor::run(place, &d, format).await,
     }
 }
 
-/// Writes to standard output.
+/// Writes to standard output; where a server runs the command, to who asked.
 pub(crate) fn print(bytes: &[u8]) -> anyhow::Result<()> {
+    if session::heard(bytes) {
+        return Ok(());
+    }
     let mut out = std::io::stdout().lock();
     out.write_all(bytes).context("cannot write to standard output")?;
     out.flush().context("cannot write to standard output")
@@ -118,5 +149,6 @@ pub(crate) fn print(bytes: &[u8]) -> anyhow::Result<()> {
 
 /// Renders a report to standard output.
 pub(crate) fn show(report: &report::Report, format: Format) -> anyhow::Result<()> {
-    print(&report::render(report, format)?)
+    let shown = session::saw(report);
+    print(&report::render(shown.as_ref().unwrap_or(report), format)?)
 }

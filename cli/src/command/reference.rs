@@ -14,6 +14,7 @@ use crate::args::{Forced, Reference};
 use crate::clock;
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
+use crate::session;
 
 pub(super) async fn run(
     place: &Place,
@@ -39,7 +40,7 @@ pub(super) async fn run(
 
 /// Who runs this command, for the audit log.
 pub(crate) fn actor() -> String {
-    std::env::var("USER").unwrap_or_else(|_| "unknown".to_owned())
+    session::actor().or_else(|| std::env::var("USER").ok()).unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// `COLUMN=VALUE` words.
@@ -87,6 +88,38 @@ pub(crate) async fn import_as(
     change(place, table, |control| control.import(table, name, bytes, options)).await
 }
 
+/// What an import would change: it is made in a copy of the control file, which is thrown away.
+#[allow(clippy::disallowed_methods, reason = "the copy is this command's own; nobody else writes under the right to write")]
+pub(crate) async fn import_dry(
+    place: &Place,
+    table: ReferenceTable,
+    name: &str,
+    bytes: &[u8],
+    forced: &Forced,
+) -> anyhow::Result<String> {
+    let options = options(place, None, forced)?;
+    let lake: Lake = place.lake_to_write()?;
+    let _right = place.writer(&lake).await?;
+    let copy = place.control_path(&lake)?.with_file_name("control.dry-run.sqlite");
+    let clear = || {
+        for end in ["", "-wal", "-shm"] {
+            let mut path = copy.clone().into_os_string();
+            path.push(end);
+            let _ = std::fs::remove_file(path);
+        }
+    };
+    clear();
+    let work = async {
+        place.control_to_write(&lake)?.copy_to(&copy)?;
+        let mut control = Control::open(&copy)?;
+        note_closed(&mut control, &Manifest::all(&lake).await?)?;
+        Ok(told(table, &control.import(table, name, bytes, options)?))
+    };
+    let done: anyhow::Result<String> = work.await;
+    clear();
+    done
+}
+
 /// Ends the open rows of a selector and publishes the table; says what changed.
 pub(crate) async fn end(
     place: &Place,
@@ -107,7 +140,7 @@ async fn change(
     change: impl FnOnce(&mut Control) -> Result<ImportReport, gpuledger_control::ControlError>,
 ) -> anyhow::Result<String> {
     let lake: Lake = place.lake_to_write()?;
-    let _lock = lake.lock()?;
+    let _lock = place.writer(&lake).await?;
     let mut control = place.control_to_write(&lake)?;
     note_closed(&mut control, &Manifest::all(&lake).await?)?;
     let report = change(&mut control)?;

@@ -7,7 +7,7 @@ use gpuledger_control::RULES;
 use gpuledger_schema::window::{self, Window};
 
 use super::{budgets, print, show};
-use crate::args::{Asked, Assets, Census, FindingsAsked, Health, Job, Report};
+use crate::args::{Asked, Assets, Census, FindingsAsked, Health, Job, Report, Watch};
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
 
@@ -51,6 +51,11 @@ pub(super) async fn run(place: &Place, what: Report, format: Format) -> anyhow::
         Report::Assets(a) => assets(place, &lake, a).await?,
         Report::Census(a) => census(place, &lake, a).await?,
         Report::Health(a) => health(place, &lake, a).await?,
+        Report::Watch(a) => watch(place, &lake, a).await?,
+        Report::Assessment(a) => {
+            let ask = ask(place, a, &[], currency_or_none(place, &lake)?)?;
+            report::assessment(&place.reader(&lake).await?, &ask).await?
+        }
         Report::Budgets(a) => budgets::budgets(place, &lake, a).await?,
         Report::Cost(a) => budgets::cost(place, &lake, a).await?,
         Report::Samples { zone } => {
@@ -106,6 +111,17 @@ async fn assets(place: &Place, lake: &Lake, a: &Assets) -> anyhow::Result<report
         None => report::last_week(&reader).await?.to_ms,
     };
     Ok(report::assets(&reader, at_ms).await?)
+}
+
+async fn watch(place: &Place, lake: &Lake, a: &Watch) -> anyhow::Result<report::Report> {
+    let zone = place.zone(a.zone.as_deref())?.unwrap_or(chrono_tz::UTC);
+    let at_ms = a.at.as_deref().map(|t| window::instant(t, zone).map_err(|e| usage(e.to_string()))).transpose()?;
+    let tell = &place.config.tell;
+    let limits = report::WatchLimits {
+        late_ms: i64::from(tell.late_minutes) * 60_000,
+        gap_ms: i64::from(tell.gap_gpu_hours) * 3_600_000,
+    };
+    Ok(report::watch(&place.reader(lake).await?, at_ms, zone, limits).await?)
 }
 
 async fn census(place: &Place, lake: &Lake, a: &Census) -> anyhow::Result<report::Report> {

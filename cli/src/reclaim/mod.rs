@@ -63,7 +63,7 @@ pub(crate) fn book_in_force(control: Option<&Control>) -> anyhow::Result<(Book, 
 
 /// A policy as far as it can be kept here: where neither mail nor webhook is configured nobody is told.
 pub(crate) fn reached(place: &Place, mut book: Book) -> Book {
-    book.notify &= place.config.mail.is_some() || !place.config.webhook.is_empty();
+    book.notify &= place.config.notify.mail.is_some() || !place.config.notify.webhook.is_empty();
     book
 }
 
@@ -84,7 +84,7 @@ impl Reclaimer {
         let path = place.control_path(&lake)?;
         let world =
             LakeWorld::new(lake.clone(), place.partitions(), path.clone(), Arc::clone(&clock), take_in, book.clone());
-        let post = Post::new(Control::open(&path)?, place.config.notify(), place, book.clone(), &clock)?;
+        let post = Post::new(Control::open(&path)?, place.config.notify.clone(), place, book.clone(), &clock)?;
         let store = ControlStore { control, holder: holder()?, kill_file: KillPath(kill_file(place, &lake)?) };
         let actuator = settings::schedulers(&place.config.reclaim, &clock).await?;
         let engine = Engine { world, actuator, notifier: post, store, clock, book };

@@ -92,7 +92,7 @@ impl Post {
             courier,
             texts: Texts::new()?,
             zone: place.zone(None)?.unwrap_or(Tz::UTC),
-            pages: place.config.pages_url.clone(),
+            pages: place.config.server.public_url.clone(),
             config,
             clock: Arc::clone(clock),
             book,

@@ -54,7 +54,7 @@ pub(super) async fn standing(
     now.dedup_by(|a, b| a.kind == b.kind && a.subject == b.subject);
     let outbox = engine.notifier.outbox();
     outbox.call(move |c| c.set_alerts(&KINDS, &now, now_ms)).await?;
-    if let Some(manager) = &place.config.alertmanager
+    if let Some(manager) = &place.config.notify.alertmanager
         && let Err(e) = alertmanager::tell(outbox, manager, now_ms).await
     {
         tracing::error!(error = %e, "the Alertmanager was not told");

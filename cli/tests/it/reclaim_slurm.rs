@@ -118,7 +118,7 @@ fn submit(slurm: &Slurm, folder: &Path, user: &str, node: &str, gpu: usize) -> S
 fn configured(folder: &Path, mail: &Mail, slurm_conf: &Path) -> Site {
     Site::with(&format!(
         "billing_zone = \"UTC\"\ncurrency = \"EUR\"\n\
-         [mail]\nhost = \"127.0.0.1\"\nport = {}\ntls = \"none\"\nfrom = \"gpu@example.org\"\nhello = \"test.example.org\"\n\
+         [notify.mail]\nhost = \"127.0.0.1\"\nport = {}\ntls = \"none\"\nfrom = \"gpu@example.org\"\nhello = \"test.example.org\"\n\
          [reclaim]\nkill_file = {:?}\n[reclaim.slurm.sim]\nconf = {slurm_conf:?}\n",
         mail.port,
         folder.join("stop"),

@@ -1,4 +1,4 @@
-//! Posting: messages go into the outbox within a transaction of whoever causes them.
+//! Posting: messages go into the outbox, all or none; within a transaction of whoever causes them where there is one.
 
 use gpuledger_schema::hash::sha256_hex;
 use rusqlite::{Transaction, params};

@@ -71,7 +71,7 @@ fn what_does_not_go_together_says_what_to_do() {
     assert!(wrong(&clear)[0].contains("not sent in the clear"), "{:?}", wrong(&clear));
     assert!(wrong(&mail("user = \"u\""))[0].contains("password_file"));
     assert!(wrong(&mail("timeout_seconds = 0"))[0].contains("timeout_seconds"));
-    assert!(wrong("[mail]\nhost = \"h\"\nfrom = \"nobody\"")[0].starts_with("[mail]: from: "));
+    assert!(wrong("[mail]\nhost = \"h\"\nfrom = \"nobody\"")[0].starts_with("[notify.mail]: from: "));
     assert!(wrong("[webhook.a]\nurl = \"http://h/secret\"")[0].contains("not https"));
     assert!(wrong("[webhook.a]\nallow_http = true\nurl = \"ftp://h\"")[0].contains("not https"));
     assert!(wrong("[webhook.a]")[0].contains("neither url nor url_file"));

@@ -167,6 +167,23 @@ pub struct NodeLost {
     pub page: String,
 }
 
+/// More of one kind began at once than anybody reads one by one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ManyAlerts {
+    /// The kind: name of the notice that each would have been.
+    pub notice: String,
+    /// How many.
+    pub count: i64,
+    /// Some of them, by their subjects.
+    pub named: Vec<String>,
+    /// Whether one of that kind waits for nobody's working hours.
+    pub urgent: bool,
+    /// Since when they stand.
+    pub since: At,
+    /// Where all of them are.
+    pub page: String,
+}
+
 /// Somebody who has to be told has no address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NoContact {

@@ -8,12 +8,12 @@ mod reclaim;
 use serde::Serialize;
 
 pub use alerts::{
-    BrokenCell, Conflict, Gap, Hung, LateNode, MemoryOverQuota, NoContact, NodeLost, Test, Uncalibrated, Undelivered,
-    UnregisteredGpu,
+    BrokenCell, Conflict, Gap, Hung, LateNode, ManyAlerts, MemoryOverQuota, NoContact, NodeLost, Test, Uncalibrated,
+    Undelivered, UnregisteredGpu,
 };
 pub use money::{
     Advice, AdviceKind, BudgetAlert, BudgetUse, FinanceStatement, HealthAssessment, LineShare, Measure, TeamShare,
-    TeamStatement, Trend, Verdict, Waste, WasteDigest,
+    TeamStatement, Trend, Used, Verdict, Waste, WasteDigest,
 };
 pub use reclaim::{Action, Card, Freed, Kept, ReclaimCase, ReclaimFailure, ReclaimLinks, ReclaimWarning, ZombieClass};
 
@@ -62,6 +62,8 @@ pub enum Notice {
     ReclaimFreed(Freed),
     /// They could not be freed.
     ReclaimFailed(ReclaimFailure),
+    /// More of one kind began at once than anybody reads one by one.
+    ManyAlerts(ManyAlerts),
     /// Somebody who has to be told has no address: a case stops there.
     NoContact(NoContact),
     /// A message did not arrive.
@@ -84,7 +86,7 @@ const fn nature(name: &'static str, urgent: bool, cooldown_ms: i64, give_up_afte
 
 impl Notice {
     /// Names of all notices: those of their text files, and the kinds in the outbox.
-    pub const NAMES: [&'static str; 21] = [
+    pub const NAMES: [&'static str; 22] = [
         "statement_finance",
         "statement_lead",
         "waste_digest",
@@ -103,6 +105,7 @@ impl Notice {
         "reclaim_kept",
         "reclaim_freed",
         "reclaim_failed",
+        "many_alerts",
         "no_contact",
         "undelivered",
         "test",
@@ -128,6 +131,7 @@ impl Notice {
             Self::ReclaimKept(_) => nature("reclaim_kept", false, 0, DAY_MS),
             Self::ReclaimFreed(_) => nature("reclaim_freed", true, 0, DAY_MS),
             Self::ReclaimFailed(_) => nature("reclaim_failed", true, 0, 6 * HOUR_MS),
+            Self::ManyAlerts(n) => nature("many_alerts", n.urgent, HOUR_MS, 6 * HOUR_MS),
             Self::NoContact(_) => nature("no_contact", true, 6 * HOUR_MS, 6 * HOUR_MS),
             Self::Undelivered(_) => nature("undelivered", false, HOUR_MS, 12 * HOUR_MS),
             Self::Test(_) => nature("test", true, 0, 10 * MINUTE_MS),
@@ -175,10 +179,16 @@ impl Notice {
             Self::ReclaimKept(n) => n.case.id.clone(),
             Self::ReclaimFreed(n) => n.case.id.clone(),
             Self::ReclaimFailed(n) => n.case.id.clone(),
+            Self::ManyAlerts(n) => n.notice.clone(),
             Self::NoContact(n) => n.person.clone(),
             Self::Undelivered(n) => n.address.clone(),
             Self::Test(n) => n.address.clone(),
         }
+    }
+
+    /// Whether the subject is a person or their address: then it is no label of an alert, which everybody can read.
+    pub fn subject_is_somebody(&self) -> bool {
+        matches!(self, Self::NoContact(_) | Self::Undelivered(_) | Self::Test(_))
     }
 
     /// The page that shows more.
@@ -201,6 +211,7 @@ impl Notice {
             Self::ReclaimKept(n) => &n.page,
             Self::ReclaimFreed(n) => &n.page,
             Self::ReclaimFailed(n) => &n.page,
+            Self::ManyAlerts(n) => &n.page,
             Self::NoContact(n) => &n.page,
             Self::Undelivered(n) => &n.page,
             Self::Test(_) => return None,
@@ -235,6 +246,7 @@ impl Notice {
             Self::ReclaimKept(n) => vec![Who::Lead(n.case.team.clone()), Who::Role(Role::Operator)],
             Self::ReclaimFreed(n) => owner(&n.case.user, &n.case.team),
             Self::ReclaimFailed(_) => [on_call(), vec![Who::Role(Role::Operator)]].concat(),
+            Self::ManyAlerts(_) => [on_call(), vec![Who::Role(Role::Operator)]].concat(),
             Self::NoContact(_) | Self::Undelivered(_) => vec![Who::Role(Role::Operator)],
             Self::Test(_) => Vec::new(),
         }
@@ -263,6 +275,7 @@ impl Notice {
             Self::ReclaimKept(n) => of(n),
             Self::ReclaimFreed(n) => of(n),
             Self::ReclaimFailed(n) => of(n),
+            Self::ManyAlerts(n) => of(n),
             Self::NoContact(n) => of(n),
             Self::Undelivered(n) => of(n),
             Self::Test(n) => of(n),

@@ -11,8 +11,8 @@ pub struct TeamShare {
     pub team: String,
     /// GPU-hours held, one decimal.
     pub held_hours: String,
-    /// Of these not used, percent, whole.
-    pub not_used_percent: String,
+    /// Of these not used, percent, whole; absent: nothing of them was measured.
+    pub not_used_percent: Option<String>,
     /// Amount, decimal text in the currency.
     pub amount: String,
 }
@@ -34,12 +34,13 @@ pub struct FinanceStatement {
     pub billed: String,
     /// What stays with the platform, decimal text.
     pub platform: String,
-    /// What the fleet cost, decimal text: billed and platform together.
+    /// What the fleet cost in the month, decimal text: billed and platform together, but for corrections of earlier periods and lines
+    /// that a person wrote.
     pub fleet: String,
     /// Corrections of earlier periods within what is billed, decimal text.
     pub corrections: String,
-    /// Measured part of the held time, percent, one decimal.
-    pub coverage_percent: String,
+    /// Measured part of the held time, percent, one decimal; absent: nothing was held.
+    pub coverage_percent: Option<String>,
     /// Teams by amount.
     pub teams: Vec<TeamShare>,
     /// What has to be known, in sentences of the bill.
@@ -59,6 +60,21 @@ pub struct LineShare {
     pub hours: String,
     /// Amount, decimal text.
     pub amount: String,
+}
+
+/// What was measured of held time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Used {
+    /// GPU-hours in which kernels ran, one decimal.
+    pub busy_hours: String,
+    /// Part of the held hours, percent, whole.
+    pub busy_percent: String,
+    /// GPU-hours held and not used, one decimal.
+    pub not_used_hours: String,
+    /// Part of the held hours, percent, whole.
+    pub not_used_percent: String,
+    /// What the hours not used cost, decimal text.
+    pub not_used_amount: String,
 }
 
 /// How much of a budget is used.
@@ -89,20 +105,12 @@ pub struct TeamStatement {
     pub shared_amount: String,
     /// GPU-hours held, one decimal.
     pub held_hours: String,
-    /// GPU-hours in which kernels ran, one decimal.
-    pub busy_hours: String,
-    /// GPU-hours held and not used, one decimal.
-    pub not_used_hours: String,
+    /// What was measured of them; absent: nothing was, or nothing was held.
+    pub used: Option<Used>,
     /// GPU-hours held and not measured, one decimal.
     pub unmeasured_hours: String,
-    /// Busy part of the held hours, percent, whole.
-    pub busy_percent: String,
-    /// Part held and not used, percent, whole.
-    pub not_used_percent: String,
-    /// Part held and not measured, percent, whole.
-    pub unmeasured_percent: String,
-    /// What the hours not used cost, decimal text.
-    pub not_used_amount: String,
+    /// Part of the held hours, percent, whole; absent: nothing was held.
+    pub unmeasured_percent: Option<String>,
     /// Amount of the month before, decimal text; absent: there was none.
     pub previous_amount: Option<String>,
     /// Budget; absent: there is none.
@@ -128,8 +136,8 @@ pub struct Waste {
     pub user: Option<String>,
     /// GPU-hours, one decimal.
     pub hours: String,
-    /// What they cost, decimal text.
-    pub amount: String,
+    /// What they cost, decimal text; absent: no price.
+    pub amount: Option<String>,
     /// What to do, in the words of the finding.
     pub remedy: String,
 }
@@ -209,8 +217,8 @@ pub struct Advice {
     pub kind: AdviceKind,
     /// GPU-hours of the half-year that it is about, one decimal.
     pub hours: String,
-    /// What they cost, decimal text.
-    pub amount: String,
+    /// What they cost, decimal text; absent: not known.
+    pub amount: Option<String>,
 }
 
 /// Half a year of the fleet.

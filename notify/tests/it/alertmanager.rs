@@ -75,3 +75,19 @@ async fn names_are_told_where_they_are_allowed() {
     // a name in a label would be a new alert for each: there is none, allowed or not
     assert!(!receiver.told()[0].json()[0]["labels"].to_string().contains("alice"));
 }
+
+#[test]
+fn a_person_or_an_address_is_no_label() {
+    let texts = Texts::new().unwrap();
+    let config = read("");
+    for notice in examples::all().iter().filter(|n| n.subject_is_somebody()) {
+        let made = alert(&texts, &config, notice, Language::En).unwrap();
+        let labels: Value = serde_json::from_str(&made.labels).unwrap();
+        let subject = labels["subject"].as_str().unwrap();
+        assert!(subject.len() == 32 && !made.labels.contains(&notice.subject()), "{}: {}", notice.name(), made.labels);
+        let again = alert(&texts, &config, notice, Language::Zh).unwrap();
+        assert_eq!(made.labels, again.labels, "the same label whenever it is told");
+    }
+    let node = examples::all().into_iter().find(|n| n.name() == "late_node").unwrap();
+    assert!(alert(&texts, &config, &node, Language::En).unwrap().labels.contains("alpha/gpu01"));
+}

@@ -82,13 +82,13 @@ async fn what_does_not_work_says_what_and_what_to_do() {
         let hit = found.iter().find(|f| f.what == what && f.found.contains(words));
         hit.unwrap_or_else(|| panic!("{what}: {words}\n{found:#?}"))
     };
-    assert!(of("[mail]", "connecting").advice.as_ref().unwrap().contains("firewall"));
-    assert_eq!(of("[webhook.gone]", "404").health, Health::Bad);
-    assert!(of("[webhook.open]", "everybody").advice.as_ref().unwrap().starts_with("chmod 640"));
-    assert_eq!(of("[webhook.none]", "cannot read url_file").health, Health::Bad);
-    assert_eq!(of("configuration", "[webhook.plain]").health, Health::Bad);
-    assert_eq!(of("[alertmanager]", "").health, Health::Bad);
-    assert!(of("contacts", "nowhere").advice.as_ref().unwrap().contains("[webhook.nowhere]"));
+    assert!(of("[notify.mail]", "connecting").advice.as_ref().unwrap().contains("firewall"));
+    assert_eq!(of("[notify.webhook.gone]", "404").health, Health::Bad);
+    assert!(of("[notify.webhook.open]", "everybody").advice.as_ref().unwrap().starts_with("chmod 640"));
+    assert_eq!(of("[notify.webhook.none]", "cannot read url_file").health, Health::Bad);
+    assert_eq!(of("configuration", "[notify.webhook.plain]").health, Health::Bad);
+    assert_eq!(of("[notify.alertmanager]", "").health, Health::Bad);
+    assert!(of("contacts", "nowhere").advice.as_ref().unwrap().contains("[notify.webhook.nowhere]"));
     assert_eq!(of("contacts", "office").health, Health::Doubtful);
     assert_eq!(of("contacts", "role on-call").health, Health::Doubtful);
     assert!(found.iter().filter(|f| f.health != Health::Good).all(|f| f.advice.is_some()));

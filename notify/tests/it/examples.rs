@@ -25,7 +25,7 @@ fn waste(what: &str, user: Option<&str>, hours: &str, amount: &str) -> Waste {
         what: s(what),
         user: user.map(s),
         hours: s(hours),
-        amount: s(amount),
+        amount: Some(s(amount)),
         remedy: s("ask for 2 GPUs instead of 8"),
     }
 }
@@ -34,7 +34,7 @@ pub(crate) fn finance() -> FinanceStatement {
     let team = |team: &str, held: &str, not_used: &str, amount: &str| TeamShare {
         team: s(team),
         held_hours: s(held),
-        not_used_percent: s(not_used),
+        not_used_percent: Some(s(not_used)),
         amount: s(amount),
     };
     FinanceStatement {
@@ -47,7 +47,7 @@ pub(crate) fn finance() -> FinanceStatement {
         platform: s("81600.00"),
         fleet: s("300000.00"),
         corrections: s("-1200.00"),
-        coverage_percent: s("99.2"),
+        coverage_percent: Some(s("99.2")),
         teams: vec![
             team("nlp", "12480.0", "39", "124800.00"),
             team("视觉 <b>&</b>", "9360.0", "12", "93600.00"),
@@ -69,13 +69,15 @@ pub(crate) fn team() -> TeamStatement {
         amount: s("124800.00"),
         shared_amount: s("4000.00"),
         held_hours: s("12480.0"),
-        busy_hours: s("7612.8"),
-        not_used_hours: s("4867.2"),
+        used: Some(Used {
+            busy_hours: s("7612.8"),
+            busy_percent: s("61"),
+            not_used_hours: s("4867.2"),
+            not_used_percent: s("39"),
+            not_used_amount: s("48672.00"),
+        }),
         unmeasured_hours: s("0.0"),
-        busy_percent: s("61"),
-        not_used_percent: s("39"),
-        unmeasured_percent: s("0"),
-        not_used_amount: s("48672.00"),
+        unmeasured_percent: Some(s("0")),
         previous_amount: Some(s("98000.00")),
         budget: Some(BudgetUse { budget: s("150000.00"), used_percent: s("83") }),
         lines: vec![
@@ -110,7 +112,7 @@ fn digest() -> WasteDigest {
 
 fn health() -> HealthAssessment {
     let trend = |now: &str, before: Option<&str>| Trend { now: s(now), before: before.map(s) };
-    let advice = |kind, hours: &str, amount: &str| Advice { kind, hours: s(hours), amount: s(amount) };
+    let advice = |kind, hours: &str, amount: &str| Advice { kind, hours: s(hours), amount: Some(s(amount)) };
     HealthAssessment {
         from: s("2026-04-01"),
         to: s("2026-09-30"),
@@ -310,6 +312,14 @@ pub(crate) fn all() -> Vec<Notice> {
             error: s("slurmctld: Invalid job id specified"),
             again: None,
             page: page("reclaim/case-17"),
+        }),
+        Notice::ManyAlerts(ManyAlerts {
+            notice: s("late_node"),
+            count: 48,
+            named: vec![s("alpha/gpu01"), s("alpha/gpu02")],
+            urgent: false,
+            since: at("2026-11-04T09:15:00+08:00"),
+            page: page(""),
         }),
         Notice::NoContact(NoContact {
             person: s("user:alice"),

@@ -156,6 +156,24 @@ fn every_word_of_the_closed_lists_has_its_sentence() {
             .map(|warning| rendered(&texts, &Notice::ReclaimFinal(warning), language, true).lead)
             .collect();
         assert_eq!(leads.len(), actions.len());
+        let kinds = [
+            "late_node",
+            "node_lost",
+            "gap",
+            "conflict",
+            "uncalibrated",
+            "unregistered_gpu",
+            "memory_over_quota",
+            "hung",
+        ];
+        for kind in kinds {
+            assert!(Notice::NAMES.contains(&kind));
+            let many = examples::all().into_iter().find(|n| n.name() == "many_alerts");
+            let Some(Notice::ManyAlerts(mut many)) = many else { panic!() };
+            many.notice = kind.to_owned();
+            let made = rendered(&texts, &Notice::ManyAlerts(many), language, true);
+            assert!(made.title.contains("48 "), "{kind} {language:?}: {}", made.title);
+        }
         for verdict in [Verdict::Good, Verdict::Watch, Verdict::Poor] {
             let Some(Notice::HealthAssessment(mut health)) = examples::all().into_iter().nth(3) else { panic!() };
             health.verdict = verdict;
@@ -198,6 +216,21 @@ fn what_is_absent_is_said_and_is_not_zero() {
         "{}",
         made.text
     );
+    // accounting alone: nothing was measured, and nothing is called busy or waste
+    let unseen = TeamStatement {
+        used: None,
+        unmeasured_hours: "12480.0".into(),
+        unmeasured_percent: Some("100".into()),
+        ..examples::team()
+    };
+    for (language, said) in [(Language::En, "nothing of them was measured"), (Language::Zh, "因未作任何测量")] {
+        let made = rendered(&texts, &Notice::StatementLead(unseen.clone()), language, true);
+        assert!(made.lead.contains(said) && !made.text.contains("39 %"), "{}", made.text);
+        assert_eq!(words(&made.text), words(&words_of_html(&made.html)));
+    }
+    let none = TeamStatement { held_hours: "0.0".into(), used: None, unmeasured_percent: None, ..examples::team() };
+    let made = rendered(&texts, &Notice::StatementLead(none), Language::En, true);
+    assert!(made.lead.contains("held no GPU-hours") && !made.text.contains("measured"), "{}", made.text);
     let mut warning = examples::warning(ZombieClass::LowUse, Action::Cancel);
     (warning.amount, warning.currency, warning.case.user) = (None, None, None);
     let made = rendered(&texts, &Notice::ReclaimWarning(warning), Language::En, true);

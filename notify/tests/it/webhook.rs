@@ -116,17 +116,19 @@ async fn a_slow_webhook_holds_up_no_other_and_is_a_doubt_under_one_identity() {
         config("slow", &slow.url, "timeout_seconds = 1"),
         config("quick", &quick.url, "timeout_seconds = 1")
     );
-    post.post(vec![to_webhook("a", "slow"), to_webhook("b", "quick"), to_webhook("c", "none")]).await;
+    post.post(vec![to_webhook("a", "slow"), to_webhook("b", "quick"), to_webhook("c", "none"), to_webhook("d", "slow")]).await;
     let start = Instant::now();
     let round = post.courier(&config).round().await.unwrap();
     assert!(start.elapsed() < Duration::from_secs(6), "{:?}", start.elapsed());
-    assert_eq!((round.delivered, round.doubts, round.later), (1, 1, 1));
-    assert!(post.of("c").await.1.contains("[webhook.none]"));
+    assert_eq!((round.delivered, round.doubts, round.later), (1, 1, 2));
+    assert_eq!(slow.told().len(), 1, "after a doubt the next is not even sent: it would be one more");
+    assert_eq!(post.messages().await.iter().map(|m| m.doubts).sum::<i64>(), 1);
+    assert!(post.of("c").await.1.contains("[notify.webhook.none]"));
     slow.answers(Answer::of(200, "ok"));
     post.pass(5 * MINUTE);
-    assert_eq!(post.courier(&config).round().await.unwrap().delivered, 1);
+    assert_eq!(post.courier(&config).round().await.unwrap().delivered, 2);
     let told = slow.told();
-    assert_eq!(told.len(), 2);
+    assert_eq!(told.len(), 3);
     assert_eq!(told[0].header("x-gpuledger-delivery"), told[1].header("x-gpuledger-delivery"));
 }
 

@@ -34,7 +34,7 @@ async fn answer(place: &Place, asked: &LineAnswer, disputed: bool) -> anyhow::Re
         return Err(usage("a dispute needs a --reason"));
     }
     let lake = place.lake()?;
-    let _lock = lake.lock()?;
+    let _lock = place.writer(&lake).await?;
     let of = period(place, &lake, &asked.period, asked.zone.as_deref())?;
     let closed = close::Manifest::find(&lake, &of.name).await?.is_some();
     match close::phase(of.window, closed, clock::now_ms()) {

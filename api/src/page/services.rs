@@ -1,0 +1,122 @@
+//! Services: long-lived allocations that serve, sorted by the money that is held and not used.
+
+use std::collections::BTreeMap;
+
+use super::Body;
+use super::answer::{Answers, Report, Row};
+use super::number::Decimal;
+use super::part::part;
+use super::table::{Cell, Col, Kind, Shown, Table};
+use super::template::value;
+use super::view::View;
+
+const SERVICES: [Col; 9] = [
+    Col::new("account", "head.account", Kind::Text),
+    Col::new("team", "head.team", Kind::Text),
+    Col::new("user", "head.owner", Kind::Text),
+    Col::new("model", "head.model", Kind::Text),
+    Col::new("pool", "head.pool", Kind::Text),
+    Col::new("held_hours", "head.held", Kind::Hours),
+    Col::new("busy_hours", "head.busy", Kind::Hours),
+    Col::new("charge", "head.charge", Kind::Money),
+    Col::new("waste", "head.waste", Kind::Money),
+];
+
+const FINDINGS: [Col; 6] = [
+    Col::new("rule", "head.rule", Kind::Word("rule")),
+    Col::new("subject", "head.service", Kind::Text),
+    Col::new("idle_hours", "head.idle", Kind::Hours),
+    Col::new("waste", "head.waste", Kind::Money),
+    Col::new("evidence", "head.evidence", Kind::Text),
+    Col::new("note", "head.note", Kind::Word("note")),
+];
+
+const RUNS: [Col; 7] = [
+    Col::new("job", "head.job", Kind::Text)
+        .to(|v, r| Some(v.link("/job", &[("run", &format!("{}/{}", r.word("cluster"), r.word("job")))]))),
+    Col::new("cluster", "head.cluster", Kind::Text),
+    Col::new("team", "head.team", Kind::Text),
+    Col::new("held_hours", "head.held", Kind::Hours),
+    Col::new("busy_hours", "head.busy", Kind::Hours),
+    Col::new("charge", "head.charge", Kind::Money),
+    Col::new("waste", "head.waste", Kind::Money),
+];
+
+fn by_waste<'a>(report: Report<'a>) -> Vec<Row<'a>> {
+    let mut rows = report.rows();
+    rows.sort_by(|a, b| {
+        let of = |r: &Row<'_>| r.number("waste").unwrap_or(Decimal::ZERO);
+        of(b).order(of(a)).then_with(|| a.word("account").cmp(&b.word("account")))
+    });
+    rows
+}
+
+fn table(view: &View, report: Report<'_>, shown: Shown<'_>, by: &str) -> Option<Table> {
+    let mut rows = by_waste(report);
+    super::table::sort(view, shown.id, shown.columns, &mut rows);
+    let asked = [
+        ("month", view.month.as_str()),
+        ("tz", &view.zone),
+        ("by", by),
+        ("filter", "task_type=infer"),
+        ("format", "csv"),
+    ];
+    let csv = View::api("/charges", &asked);
+    (!rows.is_empty()).then(|| Table::made(view, &rows, report.total(), report.currency(), shown, Some(csv)))
+}
+
+/// The services with how many replicas each had.
+fn counted(view: &View, answers: &Answers, report: Report<'_>, shown: Shown<'_>) -> Option<Table> {
+    let mut out = table(view, report, shown, &BY.join(","))?;
+    let Some(replicas) = answers.report("replicas") else { return Some(out) };
+    let key = |row: Row<'_>| BY.map(|k| row.word(k));
+    let mut counts: BTreeMap<[String; 5], usize> = BTreeMap::new();
+    replicas.rows().into_iter().for_each(|r| *counts.entry(key(r)).or_default() += 1);
+    let mut rows = by_waste(report);
+    super::table::sort(view, shown.id, shown.columns, &mut rows);
+    let cell = |count: Option<&usize>| {
+        let text = count.map_or_else(|| view.word("unknown"), ToString::to_string);
+        Cell { number: true, unknown: count.is_none(), ..Cell::text(text) }
+    };
+    let cells = rows.iter().map(|r| cell(counts.get(&key(*r)))).collect();
+    let total = counts.values().sum();
+    out.push(view, "head.replicas", cells, cell(Some(&total)));
+    Some(out)
+}
+
+/// What the services are grouped by.
+pub(super) const BY: [&str; 5] = ["account", "team", "user", "model", "pool"];
+/// What their replicas are grouped by.
+pub(super) const RUNS_BY: [&str; 7] = ["cluster", "job", "account", "team", "user", "model", "pool"];
+
+pub(super) fn body(view: &View, answers: &Answers) -> Body {
+    let services =
+        Shown { id: "services", caption: "services.table", empty: "empty.services", columns: &SERVICES, most: 80 };
+    let runs =
+        Shown { id: "replicas", caption: "services.replicas", empty: "empty.services", columns: &RUNS, most: 80 };
+    let found =
+        Shown { id: "found", caption: "services.findings", empty: "empty.findings", columns: &FINDINGS, most: 40 };
+    let fields = minijinja::context! {
+        services => value(part(answers, "services", |r| counted(view, answers, r, services))),
+        replicas => value(part(answers, "replicas", |r| table(view, r, runs, &RUNS_BY.join(",")))),
+        findings => value(part(answers, "findings", |r| {
+            (!r.rows().is_empty()).then(|| Table::of(view, r, found, None))
+        })),
+    };
+    Body { template: "services.html", sentence: sentence(view, answers), fields }
+}
+
+fn sentence(view: &View, answers: &Answers) -> Option<String> {
+    let report = answers.report("services")?;
+    let total = report.total()?;
+    let word = |n: Option<Decimal>, show: fn(Decimal) -> String| n.map_or_else(|| view.word("unknown"), show);
+    let args = [
+        ("month", view.month_words()),
+        ("count", report.rows().len().to_string()),
+        ("held", total.number("held_hours")?.show(1)),
+        ("idle", word(total.number("held_idle_hours"), |h| h.show(1))),
+        ("waste", word(total.number("waste"), Decimal::show_all)),
+        ("currency", report.currency().unwrap_or("-").to_owned()),
+    ];
+    Some(view.say("services.sentence", &args.each_ref().map(|(n, v)| (*n, v.as_str()))))
+}

@@ -1,0 +1,12 @@
+//! The server's side of the binary: who answers its questions, what its loops do, and the right to write that it lends.
+
+mod answers;
+mod asked;
+mod fault;
+pub(crate) mod lend;
+pub(crate) mod loops;
+mod open;
+mod scope;
+mod told;
+
+pub(crate) use answers::Ledger;

@@ -1,0 +1,83 @@
+//! What a server does by itself: takes in and builds, checks, and is ready for the first question.
+
+use std::sync::Arc;
+
+use gpuledger_aggregator::lake::Lake;
+use gpuledger_aggregator::report::Reader;
+use gpuledger_aggregator::{check, ledger};
+use gpuledger_api::answer::Report;
+use gpuledger_api::ask::Ask;
+use gpuledger_api::event::Audience;
+use gpuledger_api::state::App;
+use gpuledger_api::who::{Role, Who};
+use gpuledger_schema::path;
+use serde_json::json;
+use tokio::sync::Mutex;
+
+use crate::place::{self, Place};
+
+/// Takes in what waits in the inbox and brings the ledger up to date; gives what was done.
+pub(crate) async fn ingest(app: App, place: Place, writing: Arc<Mutex<()>>) -> Result<String, String> {
+    let said = take_in(&app, &place, &writing).await.map_err(|e| crate::chain(&e))?;
+    warm(&app).await;
+    Ok(said)
+}
+
+async fn take_in(app: &App, place: &Place, writing: &Mutex<()>) -> anyhow::Result<String> {
+    let lake = Lake::open(&place.data, false)?;
+    let waiting = lake.list_nested(path::INBOX).await?;
+    let segments = waiting.iter().filter(|o| o.name.ends_with(".parquet")).count();
+    let has_cut = !lake.list(path::CUTS).await?.is_empty();
+    if segments == 0 && (!has_cut || ledger::current(&lake).await?.is_some()) {
+        return Ok("nothing waits".to_owned());
+    }
+    let _right = writing.lock().await;
+    let taken = place::take_in(&lake).await?;
+    let built = place::build(&lake, place.partitions()).await?;
+    app.events().tell("cut", Audience::All, app.now_ms(), json!({"segments": taken.segments}));
+    if !taken.quarantined.is_empty() {
+        let data = json!({"quarantined": taken.quarantined.len()});
+        app.events().tell("quarantine", Audience::Staff, app.now_ms(), data);
+    }
+    Ok(format!(
+        "{} segments taken in, {} rows new, {} set aside; {} days built",
+        taken.segments,
+        taken.rows,
+        taken.quarantined.len(),
+        built.days
+    ))
+}
+
+/// Answers what the first page asks, so that it is there when somebody comes.
+async fn warm(app: &App) {
+    let place = app.answers().place().await;
+    let Some(month) = place.months.last() else { return };
+    let Some(zone) = app.settings().zone else { return };
+    let Ok(ask) = Ask::month(&month.month, zone) else { return };
+    let who = Who::of("gpuledger", Role::Admin);
+    for (ask, what) in [(ask.clone().by(&["team"]), Report::Charges), (ask, Report::Usage)] {
+        if let Err(problem) = app.answers().document(&who, &ask, &what).await {
+            tracing::warn!(detail = problem.detail, "the first page is not ready");
+            return;
+        }
+    }
+}
+
+/// Checks every invariant of the newest ledger.
+pub(crate) async fn check(app: App, place: Place) -> Result<String, String> {
+    let work = async {
+        let lake = Lake::open(&place.data, false)?;
+        let zone = place.zone(None)?.unwrap_or(chrono_tz::UTC);
+        // beside the questions of people: one thread is enough
+        let reader = Reader::open(&lake, 1, None).await?;
+        anyhow::Ok((check::check(&reader, zone).await?, reader.cut()))
+    };
+    let (found, cut) = work.await.map_err(|e| crate::chain(&e))?;
+    let violated: Vec<&str> = found.iter().filter(|f| f.violated).map(|f| f.id.as_str()).collect();
+    if violated.is_empty() {
+        return Ok(format!("{} invariants hold in cut {cut}", found.len()));
+    }
+    let data = json!({"cut": cut, "violated": violated});
+    app.events().tell("check", Audience::Staff, app.now_ms(), data);
+    Err(format!("violated in cut {cut}: {}; `gpuledger check` says where", violated.join(", ")))
+}

@@ -1,0 +1,116 @@
+//! What a server has open: the newest ledger, priced once for each window that is asked for, and the answers made of it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gpuledger_aggregator::lake::{Build, Cut, Lake};
+use gpuledger_aggregator::report::{AskedTerms, Reader, ReportError};
+use gpuledger_api::answer::{Document, Report};
+use gpuledger_api::ask::Ask;
+use gpuledger_api::who::Scope;
+use gpuledger_schema::path::{self, Numbered};
+use tokio::sync::OnceCell;
+
+/// Windows that stay priced: each holds its steps in memory.
+const WINDOWS: usize = 4;
+/// Answers that are kept.
+const ANSWERS: usize = 512;
+
+/// What a ledger is open for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Of {
+    cut: u64,
+    build: u64,
+    window: Option<(i64, i64)>,
+    zone: String,
+    terms: AskedTerms,
+}
+
+/// A question and who may hear its answer.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Question {
+    pub(super) cut: u64,
+    pub(super) build: u64,
+    pub(super) scope: Scope,
+    /// Whether names of users are as they are.
+    pub(super) plain: bool,
+    pub(super) ask: Ask,
+    pub(super) what: Report,
+}
+
+/// Answered once, however many ask at the same time.
+pub(super) type Answered = Arc<OnceCell<Document>>;
+
+/// What is open.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    readers: tokio::sync::Mutex<Vec<(Of, Arc<Reader>)>>,
+    answers: Mutex<HashMap<Question, Answered>>,
+}
+
+/// A cut of a lake and the build that was made of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Newest {
+    pub(super) cut: u64,
+    pub(super) build: u64,
+    /// First and last UTC day that has usage.
+    pub(super) days: Option<(i32, i32)>,
+    /// The newest cut, also where nothing was built of it yet.
+    pub(super) taken: u64,
+}
+
+impl Open {
+    /// The newest ledger there is: looked up each time, so that nobody is shown an older one.
+    pub(super) async fn newest(lake: &Lake) -> Result<Option<Newest>, ReportError> {
+        let Some((Numbered(taken), _)) = lake.newest::<Cut>(path::CUTS).await? else { return Ok(None) };
+        let Some((Numbered(build), found)) = lake.newest::<Build>(path::BUILDS).await? else { return Ok(None) };
+        Ok(Some(Newest { cut: found.cut, build, days: found.days, taken }))
+    }
+
+    /// The ledger of a cut, in the session that is priced for a window on terms; a new one where there is none.
+    pub(super) async fn reader(
+        &self,
+        lake: &Lake,
+        partitions: usize,
+        at: Newest,
+        ask: &Ask,
+        terms: AskedTerms,
+    ) -> Result<Arc<Reader>, ReportError> {
+        let of = Of { cut: at.cut, build: at.build, window: ask.window, zone: ask.zone.clone(), terms };
+        let mut readers = self.readers.lock().await;
+        if let Some(n) = readers.iter().position(|(known, _)| *known == of) {
+            let found = readers.remove(n);
+            let reader = Arc::clone(&found.1);
+            readers.push(found);
+            return Ok(reader);
+        }
+        let of_cut = readers.iter().find(|(known, _)| (known.cut, known.build) == (of.cut, of.build));
+        let reader = match of_cut {
+            // its tables are open already: the same in another session
+            Some((_, open)) => open.with_partitions(partitions).await?,
+            None => Reader::open(lake, partitions, Some(at.cut)).await?,
+        };
+        let reader = if terms == AskedTerms::default() { reader } else { reader.on_terms(terms).await? };
+        let reader = Arc::new(reader);
+        // what was opened of older cuts is let go as soon as a newer one is asked for
+        readers.retain(|(known, _)| known.cut >= of.cut || known.cut != at.taken && known.window == of.window);
+        if readers.len() >= WINDOWS {
+            readers.remove(0);
+        }
+        readers.push((of, Arc::clone(&reader)));
+        Ok(reader)
+    }
+
+    /// The place of an answer.
+    pub(super) fn answer(&self, question: Question) -> Answered {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.len() >= ANSWERS && !answers.contains_key(&question) {
+            let newest = answers.keys().map(|q| (q.cut, q.build)).max();
+            answers.retain(|q, _| Some((q.cut, q.build)) == newest);
+            if answers.len() >= ANSWERS {
+                answers.clear();
+            }
+        }
+        Arc::clone(answers.entry(question).or_default())
+    }
+}

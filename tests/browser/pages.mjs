@@ -1,0 +1,210 @@
+// Opens every page as people do and looks at what a machine can see: errors, what the policy blocks, accessibility, overflow,
+// size. Then it clicks, types keys and reads without script. Prints a line a check, and ends with 1 if any does not hold.
+import { createRequire } from "node:module";
+import { mkdirSync, readFileSync } from "node:fs";
+
+const require = createRequire(`${process.env.LIBRARIES}/package.json`);
+const { chromium } = require("playwright-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const { ADDRESS, ADMIN, LEAD, SHOTS } = process.env;
+if (SHOTS) mkdirSync(SHOTS, { recursive: true });
+
+const wrong = [];
+const check = (holds, what) => {
+  if (!holds) {
+    wrong.push(what);
+    console.log(`WRONG  ${what}`);
+  }
+};
+
+const PAGES = [
+  ["overview", "/"],
+  ["chargeback", "/chargeback"],
+  ["chargeback-model", "/chargeback?by=model&basis=busy"],
+  ["statement", "/chargeback/statement?team=vision"],
+  ["close", "/chargeback/close"],
+  ["corrections", "/chargeback/corrections"],
+  ["waste", "/waste"],
+  ["job", "/job?run=alpha/41382"],
+  ["explain", "/job/explain?run=alpha/41382"],
+  ["fleet", "/fleet"],
+  ["services", "/services"],
+  ["health", "/health"],
+  ["reclaim", "/reclaim"],
+  ["settings", "/settings"],
+  ["rates", "/settings/table?table=rates"],
+  ["tokens", "/settings/tokens"],
+  ["audit", "/settings/audit"],
+];
+const LOOKS = [
+  { width: 1600, colorScheme: "light", lang: "en" },
+  { width: 400, colorScheme: "dark", lang: "zh" },
+  { width: 1600, colorScheme: "dark", lang: "zh" },
+  { width: 400, colorScheme: "light", lang: "en" },
+];
+// Bytes of a page at most.
+const BYTES = 200_000;
+
+const browser = await chromium.launch({
+  executablePath: process.env.BROWSER,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update"],
+});
+
+async function context(options, token) {
+  const made = await browser.newContext(options);
+  if (token) {
+    const page = await made.newPage();
+    await page.goto(`${ADDRESS}/sign-in?next=/settings`);
+    await page.fill("input[name=token]", token);
+    await Promise.all([page.waitForURL("**/settings"), page.click("main button")]);
+    await page.close();
+  }
+  return made;
+}
+
+// A page that tells what went wrong in it.
+async function watched(made) {
+  const page = await made.newPage();
+  const errors = [];
+  page.on("console", (m) => m.type() === "error" && errors.push(m.text()));
+  page.on("pageerror", (e) => errors.push(String(e)));
+  return [page, errors];
+}
+
+const took = [];
+for (const look of LOOKS) {
+  const { width, colorScheme, lang } = look;
+  const made = await context({ viewport: { width, height: 900 }, colorScheme }, ADMIN);
+  for (const [name, path] of PAGES) {
+    const [page, errors] = await watched(made);
+    const at = `${name} ${width} ${colorScheme} ${lang}`;
+    const began = Date.now();
+    const answer = await page.goto(`${ADDRESS}${path}${path.includes("?") ? "&" : "?"}lang=${lang}`, { timeout: 120_000 });
+    took.push([Date.now() - began, name]);
+    check(answer.status() === 200, `${at}: status ${answer.status()}`);
+    const bytes = (await answer.body()).length;
+    check(bytes < BYTES, `${at}: ${bytes} bytes`);
+    check((await page.locator("h1").count()) === 1, `${at}: not one h1`);
+    check((await page.locator(".sentence").count()) === 1, `${at}: no sentence`);
+    const html = await page.content();
+    check(!html.includes("[there is no message"), `${at}: a message is missing`);
+    check((await page.locator(".state-box.failed").count()) === 0, `${at}: a part failed: ${await failed(page)}`);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    check(wide <= 0, `${at}: ${wide} px too wide`);
+    if (SHOTS) await page.screenshot({ path: `${SHOTS}/${name}-${width}-${colorScheme}-${lang}.png`, fullPage: true });
+    // evaluated by the debugger, which the policy does not bind
+    await page.evaluate(axe);
+    const seen = await page.evaluate(() => window.axe.run());
+    for (const v of seen.violations.filter((v) => ["serious", "critical"].includes(v.impact))) {
+      check(false, `${at}: axe ${v.impact} ${v.id}: ${v.nodes[0].target.join(" ")} (${v.nodes.length})`);
+    }
+    check(errors.length === 0, `${at}: ${errors.join("; ")}`);
+    await page.close();
+  }
+  await made.close();
+}
+
+async function failed(page) {
+  const box = page.locator(".state-box.failed").first();
+  return (await box.count()) ? (await box.innerText()).slice(0, 200) : "";
+}
+
+// clicked through, from the first page down to the minutes of a run
+{
+  const made = await context({ viewport: { width: 1600, height: 900 } }, ADMIN);
+  const [page, errors] = await watched(made);
+  await page.goto(`${ADDRESS}/?lang=en`);
+  for (const link of await page.locator("nav a").evaluateAll((all) => all.map((a) => a.href))) {
+    const answer = await page.goto(link);
+    check(answer.status() === 200, `navigation to ${link}: ${answer.status()}`);
+  }
+  await page.goto(`${ADDRESS}/chargeback?lang=en`);
+  const charge = await page.locator("#charges tbody tr", { hasText: "vision" }).locator("td.n").nth(5).innerText();
+  await page.locator("#charges tbody th a", { hasText: "vision" }).click();
+  await page.waitForURL("**/chargeback/statement**");
+  const statement = await page.locator("#lines tfoot td", { hasText: charge }).count();
+  check(statement > 0, `the statement of vision does not come to ${charge}`);
+  await page.locator("#lines tbody th a").first().click();
+  await page.waitForURL("**/chargeback/line**");
+  check((await page.locator("main table").count()) > 0, "a line is made of nothing");
+  await page.goto(`${ADDRESS}/waste?lang=en`);
+  await page.locator(".findings h3 a").first().click();
+  await page.waitForLoadState();
+  check((await page.locator("main h2").count()) > 0, "a finding leads nowhere");
+
+  // by keyboard and pointer
+  await page.goto(`${ADDRESS}/fleet?lang=en`);
+  await page.keyboard.press("t");
+  check((await page.locator("details.as-table[open]").count()) > 0, "`t` shows no table");
+  await page.keyboard.press("Tab");
+  check(await page.evaluate(() => document.activeElement !== document.body), "Tab goes nowhere");
+  await page.goto(`${ADDRESS}/chargeback?lang=en`);
+  await page.locator("#charges thead a", { hasText: "charge" }).first().click();
+  check(page.url().includes("sort=charges"), `sorting is not in the address: ${page.url()}`);
+  const sums = (await page.locator("#charges tbody tr").evaluateAll((rows) => rows.map((r) => r.cells[6].dataset.v))).map(Number);
+  check(sums.every((v, i) => i === 0 || sums[i - 1] >= v), `sorted by charge: ${sums}`);
+  const before = await page.evaluate(() => document.documentElement.dataset.theme || "");
+  await page.locator("#theme").click();
+  check((await page.evaluate(() => document.documentElement.dataset.theme)) !== before, "the theme does not change");
+
+  // what would be done for good is not done without the name
+  await page.goto(`${ADDRESS}/chargeback/close?lang=en`);
+  const typed = page.locator("form[action='/chargeback/close'] input[name=typed]");
+  if (await typed.count()) {
+    await typed.fill("2026-3");
+    check(!(await typed.evaluate((f) => f.checkValidity())), "a wrong name closes a month");
+  }
+
+  // a change of a reference table is shown before it is saved
+  await page.goto(`${ADDRESS}/settings/table?table=contacts&lang=en`);
+  const csv = page.locator("textarea[name=csv]");
+  check((await csv.count()) === 1, "there is no form");
+  const header = await csv.inputValue();
+  await csv.fill(`${header.trim()}\n`);
+  await page.locator("button[value=show]").click();
+  await page.waitForLoadState();
+  check((await page.locator("textarea[name=csv]").inputValue()).startsWith(header.trim()), "what was typed is gone");
+  check(errors.filter((e) => !e.includes("status of 4")).length === 0, `clicking through: ${errors.join("; ")}`);
+  await made.close();
+}
+
+// a lead sees one team, and is told where not
+{
+  const made = await context({ viewport: { width: 1600, height: 900 } }, LEAD);
+  const [page] = await watched(made);
+  await page.goto(`${ADDRESS}/chargeback?lang=en`);
+  const teams = await page.locator("#charges tbody th").allInnerTexts();
+  check(teams.length === 1 && teams[0] === "vision", `a lead of vision sees ${teams}`);
+  await page.goto(`${ADDRESS}/fleet?lang=en`);
+  check((await page.locator(".state-box.forbidden").count()) > 0, "a lead is not told that the fleet is not for them");
+  check((await page.locator("nav a").count()) > 0, "a lead has no way on");
+  await made.close();
+}
+
+// without script a page reads, and nobody comes in without a token
+{
+  const made = await context({ viewport: { width: 1600, height: 900 }, javaScriptEnabled: false }, ADMIN);
+  const page = await made.newPage();
+  for (const [name, path] of PAGES) {
+    await page.goto(`${ADDRESS}${path}${path.includes("?") ? "&" : "?"}lang=en`);
+    check((await page.locator("main").innerText()).length > 200, `${name} without script is empty`);
+  }
+  await page.goto(`${ADDRESS}/chargeback?lang=en`);
+  await page.locator("#charges thead a", { hasText: "held h" }).click();
+  await page.waitForURL("**sort=charges**");
+  check((await page.locator("th[aria-sort]").count()) === 1, "sorting needs script");
+  await made.close();
+  const nobody = await context({}, "");
+  const door = await nobody.newPage();
+  const answer = await door.goto(`${ADDRESS}/waste`);
+  check(door.url().includes("/sign-in") && answer.status() === 200, `nobody comes to ${door.url()}`);
+  await door.goto(`${ADDRESS}/waste?colour=red`);
+  await nobody.close();
+}
+
+await browser.close();
+took.sort((a, b) => a[0] - b[0]);
+const middle = took[Math.floor(took.length / 2)][0];
+console.log(`${took.length} loads of pages: median ${middle} ms, slowest ${took.at(-1)[0]} ms (${took.at(-1)[1]})`);
+console.log(wrong.length ? `${wrong.length} checks do not hold` : "every page holds");
+process.exit(wrong.length ? 1 : 0);
