@@ -45,7 +45,21 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("notify", &["schema", "control"]),
     ("reclaim", &["schema", "control", "scheduler"]),
     ("api", &["schema", "control", "notify"]),
-    ("cli", &["schema", "scheduler", "collector", "control", "aggregator", "export", "notify", "reclaim", "api", "nvml-sim"]),
+    (
+        "cli",
+        &[
+            "schema",
+            "scheduler",
+            "collector",
+            "control",
+            "aggregator",
+            "export",
+            "notify",
+            "reclaim",
+            "api",
+            "nvml-sim",
+        ],
+    ),
     ("tests", &["schema", "scheduler", "collector", "control", "aggregator", "cli"]),
     ("tests/nvml-sim", &[]),
 ];

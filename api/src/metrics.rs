@@ -281,9 +281,10 @@ fn fleet(page: &mut Page, figures: &Figures, now_ms: i64) {
     };
     page.gauge("figures_age_ms", "Age of what the figures of the fleet are of", Some((now_ms - made_ms).max(0)));
     page.gauge("fleet_window_ms", "Time that the GPU time of the classes is of", Some(WINDOW_MS));
-    let classes = figures.classes.iter().map(|((cluster, class), ms)| {
-        (vec![("cluster", cluster.clone()), ("class", (*class).to_owned())], *ms)
-    });
+    let classes = figures
+        .classes
+        .iter()
+        .map(|((cluster, class), ms)| (vec![("cluster", cluster.clone()), ("class", (*class).to_owned())], *ms));
     page.gauges("fleet_gpu_ms", "GPU time of the last day that is known, by class", classes);
     let coverage = figures.coverage.iter().map(|(cluster, ppm)| (vec![("cluster", cluster.clone())], *ppm));
     page.gauges("fleet_coverage_ppm", "Measured part of the held time of that day", coverage);
@@ -305,9 +306,10 @@ fn fleet(page: &mut Page, figures: &Figures, now_ms: i64) {
 }
 
 fn stand(page: &mut Page, figures: &Figures) {
-    let alerts = figures.alerts.iter().map(|(kind, n)| {
-        (vec![("kind", (*kind).to_owned())], i64::try_from(*n).unwrap_or(i64::MAX))
-    });
+    let alerts = figures
+        .alerts
+        .iter()
+        .map(|(kind, n)| (vec![("kind", (*kind).to_owned())], i64::try_from(*n).unwrap_or(i64::MAX)));
     page.gauges("alerts_standing", "What stands wrong, by kind", alerts);
     let help = "From the end of what was known to the end of the look that decided on it";
     page.gauge("decision_latency_ms", help, figures.latency_ms);
@@ -325,7 +327,14 @@ mod tests {
             place: Place { cut: Some(7), known_to_ms: Some(940_000), waiting_segments: Some(3), ..Place::default() },
             loops: BTreeMap::from([(
                 "ingest",
-                LoopState { rounds: 5, failed: 1, last_end_ms: Some(999_000), last_took_ms: Some(40), every_ms: 30_000, ..LoopState::default() },
+                LoopState {
+                    rounds: 5,
+                    failed: 1,
+                    last_end_ms: Some(999_000),
+                    last_took_ms: Some(40),
+                    every_ms: 30_000,
+                    ..LoopState::default()
+                },
             )]),
             served: BTreeMap::from([(("/api/v1/charges".to_owned(), 200), Count { requests: 4, took_ms: 90 })]),
             outbox: vec![
@@ -355,7 +364,10 @@ mod tests {
         ] {
             assert!(page.contains(&format!("{line}\n")), "{line} is not in\n{page}");
         }
-        assert!(!page.contains("gpuledger_decision_latency_ms ") && !page.contains("gpuledger_fleet_gpu_ms{"), "{page}");
+        assert!(
+            !page.contains("gpuledger_decision_latency_ms ") && !page.contains("gpuledger_fleet_gpu_ms{"),
+            "{page}"
+        );
         assert!(page.ends_with("# EOF\n"));
         let lost = Snapshot { place: Place { trouble: Some("gone".into()), ..Place::default() }, ..snapshot() };
         let page = render(&lost);

@@ -22,7 +22,9 @@ pub(crate) use money::{
     Audit, AuditVerify, Budgets, Cost, Forced, ManualLine, ManualLines, Memory, Quote, Rates, Reference, Withdraw,
 };
 pub(crate) use reclaim::{Backtest, Exempt, Idle, Loose, OfCase, OwnerAnswer, Plan, Policy, Reclaim};
-pub(crate) use report::{Asked, Assets, Census, FindingsAsked, Fleet, Gaps, Health, Job, Quota, Report, Watch};
+pub(crate) use report::{
+    Asked, Assets, Census, FindingsAsked, Fleet, Fragmentation, Gaps, Health, Job, Quota, Report, Watch,
+};
 pub(crate) use serve::{Doctor, Serve, TokenDo};
 
 const EXAMPLES: &str = "Examples:

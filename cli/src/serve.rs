@@ -2,6 +2,7 @@
 
 mod answers;
 mod asked;
+mod cases;
 mod fault;
 pub(crate) mod lend;
 pub(crate) mod loops;

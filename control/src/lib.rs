@@ -55,5 +55,5 @@ pub use said::{LineAnswer, Verdict, Waiver};
 pub use table::spec::default_specs;
 pub use table::threshold::{RULES, default_thresholds};
 pub use table::weight::default_task_weights;
-pub use token::{Grant, Minted, Token};
 pub use table::{ReferenceRow, ReferenceTable, UnknownTable};
+pub use token::{Grant, Minted, Token};

@@ -226,7 +226,12 @@ fn examine_contacts(
         let who = format!("{} {}", contact.kind, contact.name);
         if contact.channel == "webhook" && !config.webhook.contains_key(&contact.address) {
             let found = format!("{who} is reached by webhook `{}`, which is not configured", contact.address);
-            findings.push(Finding::of(what, Health::Bad, found, format!("add a table [notify.webhook.{}]", contact.address)));
+            findings.push(Finding::of(
+                what,
+                Health::Bad,
+                found,
+                format!("add a table [notify.webhook.{}]", contact.address),
+            ));
         }
         if let Some(name) = contact.calendar.as_ref().filter(|name| !calendars.contains_key(*name)) {
             let found = format!("{who} has the calendar `{name}`, which is not configured: nothing waits for it");

@@ -122,10 +122,8 @@ pub(crate) async fn price(reader: &Reader, window: Window, zone: Tz, depth: Dept
         reader.engine().step(step, params).await?;
         if *step == TERMS && reader.terms() != AskedTerms::default() {
             let AskedTerms { mode, share } = reader.terms();
-            let asked = Params::from([
-                ("mode", text(mode.unwrap_or_default())),
-                ("share", text(share.unwrap_or_default())),
-            ]);
+            let asked =
+                Params::from([("mode", text(mode.unwrap_or_default())), ("share", text(share.unwrap_or_default()))]);
             reader.engine().step("read/67_asked_terms", &asked).await?;
         }
     }

@@ -85,7 +85,9 @@ pub async fn fragmented_jobs(reader: &Reader, ask: &Ask) -> Result<Report, Repor
         columns: shown,
         rows: made,
         total: None,
-        notes: vec!["a request for a part of a card is blocked where leftovers would do together and none alone".to_owned()],
+        notes: vec![
+            "a request for a part of a card is blocked where leftovers would do together and none alone".to_owned(),
+        ],
         currency: None,
         table_decimals: 1,
     })

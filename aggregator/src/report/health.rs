@@ -284,7 +284,10 @@ async fn savings(reader: &Reader, ask: &Ask) -> Result<Vec<String>, ReportError>
     if out.is_empty() {
         out.push("no change would save anything that was measured".to_owned());
     } else {
-        out.push("each change is by itself: several may speak of the same time, so that they are not added together".to_owned());
+        out.push(
+            "each change is by itself: several may speak of the same time, so that they are not added together"
+                .to_owned(),
+        );
     }
     Ok(out)
 }

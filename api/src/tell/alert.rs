@@ -21,16 +21,8 @@ use crate::state::chain;
 use crate::who::{Role, Who};
 
 /// Kinds that a look sees: what is not in it any more has ended.
-pub(super) const KINDS: [&str; 8] = [
-    "late_node",
-    "node_lost",
-    "gap",
-    "conflict",
-    "uncalibrated",
-    "unregistered_gpu",
-    "memory_over_quota",
-    "hung",
-];
+pub(super) const KINDS: [&str; 8] =
+    ["late_node", "node_lost", "gap", "conflict", "uncalibrated", "unregistered_gpu", "memory_over_quota", "hung"];
 /// More of one kind that begin in one look are told in one message: a switch that fails must not be a mail for each node behind it.
 const MANY: usize = 10;
 /// Places that such a message names.
@@ -277,7 +269,10 @@ mod tests {
         let Notice::Conflict(conflict) = &found[3] else { panic!() };
         assert_eq!((conflict.holders.len(), conflict.at.hours.as_str()), (2, "0.3"));
         let Notice::Hung(hung) = &found[7] else { panic!() };
-        assert_eq!((hung.sm_percent.as_str(), hung.dram_percent.as_str(), hung.power_watts.as_str()), ("100", "0", "142"));
+        assert_eq!(
+            (hung.sm_percent.as_str(), hung.dram_percent.as_str(), hung.power_watts.as_str()),
+            ("100", "0", "142")
+        );
         assert_eq!(hung.page, "https://h/job?job=alpha%2F7");
     }
 

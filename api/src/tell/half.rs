@@ -13,7 +13,12 @@ use super::when::{self, Stretch};
 ///
 /// # Errors
 /// The document lacks a row or a word of it is not known.
-pub(super) fn assessment(document: &Value, half: &Stretch, zone: &str, links: &Links) -> Result<Option<Notice>, Trouble> {
+pub(super) fn assessment(
+    document: &Value,
+    half: &Stretch,
+    zone: &str,
+    links: &Links,
+) -> Result<Option<Notice>, Trouble> {
     let all = rows(document, "rows")?;
     let of = |what: &'static str| all.iter().copied().filter(move |row| row.text("what") == Ok(Some(what)));
     let Some(verdict) = of("verdict").next() else { return Ok(None) };
@@ -24,7 +29,9 @@ pub(super) fn assessment(document: &Value, half: &Stretch, zone: &str, links: &L
         other => return Err(format!("`{other}` is no verdict")),
     };
     let figure = |word: &str| -> Result<Row<'_>, Trouble> {
-        of("figure").find(|row| row.text("word") == Ok(Some(word))).ok_or_else(|| format!("there is no figure `{word}`"))
+        of("figure")
+            .find(|row| row.text("word") == Ok(Some(word)))
+            .ok_or_else(|| format!("there is no figure `{word}`"))
     };
     let trend = |word: &str| -> Result<Trend, Trouble> {
         let row = figure(word)?;

@@ -141,9 +141,13 @@ impl<'a> Month<'a> {
         let all = rows(self.bill, "statements")?;
         let row = all.into_iter().find(|row| row.text("team") == Ok(Some(team)));
         let row = row.ok_or_else(|| format!("the bill has no statement of {team}"))?;
-        let of_team = self.lines(|l| l.text("team") == Ok(Some(team)) && l.0.get("platform") == Some(&Value::Bool(false)))?;
-        let shared: Vec<Row<'_>> =
-            of_team.iter().copied().filter(|l| l.text("kind").is_ok_and(|k| k.is_some_and(|k| k.starts_with("shared_")))).collect();
+        let of_team =
+            self.lines(|l| l.text("team") == Ok(Some(team)) && l.0.get("platform") == Some(&Value::Bool(false)))?;
+        let shared: Vec<Row<'_>> = of_team
+            .iter()
+            .copied()
+            .filter(|l| l.text("kind").is_ok_and(|k| k.is_some_and(|k| k.starts_with("shared_"))))
+            .collect();
         let held = row.ms("held_ms")?.unwrap_or(0);
         let unmeasured = row.ms("held_unmeasured_ms")?.unwrap_or(0);
         Ok(Notice::StatementLead(TeamStatement {
@@ -173,7 +177,8 @@ impl<'a> Month<'a> {
         let mut by_what: BTreeMap<String, (i128, Decimal)> = BTreeMap::new();
         for line in lines {
             let kind = line.word("kind")?;
-            let names: Vec<&str> = ["model", "task_type"].into_iter().filter_map(|n| line.text(n).ok().flatten()).collect();
+            let names: Vec<&str> =
+                ["model", "task_type"].into_iter().filter_map(|n| line.text(n).ok().flatten()).collect();
             let what = if kind == "use" && !names.is_empty() { names.join(", ") } else { kind };
             let amount = line.decimal("amount")?.ok_or("a line has no amount")?;
             let sums = by_what.entry(what).or_insert((0, Decimal::zero(self.digits)));
@@ -268,11 +273,17 @@ mod tests {
 
     #[test]
     fn finance_hears_what_was_billed_and_what_stays() {
-        let closed = json!({"state": "closed", "close_id": "x", "closed": "2026-11-04T08:00:00Z", "output_sha256": "5d5d"});
+        let closed =
+            json!({"state": "closed", "close_id": "x", "closed": "2026-11-04T08:00:00Z", "output_sha256": "5d5d"});
         let bill = bill(closed);
         let month = Month::read(&bill).unwrap();
-        let Notice::StatementFinance(told) = month.finance(&Links::new(None), &["no PDF".to_owned()]).unwrap() else { panic!() };
-        assert_eq!((told.billed.as_str(), told.platform.as_str(), told.fleet.as_str()), ("1000.00", "40.00", "1042.00"));
+        let Notice::StatementFinance(told) = month.finance(&Links::new(None), &["no PDF".to_owned()]).unwrap() else {
+            panic!()
+        };
+        assert_eq!(
+            (told.billed.as_str(), told.platform.as_str(), told.fleet.as_str()),
+            ("1000.00", "40.00", "1042.00")
+        );
         assert_eq!((told.corrections.as_str(), told.coverage_percent.as_deref()), ("-2.00", Some("100.0")));
         assert_eq!(told.teams.iter().map(|t| t.team.as_str()).collect::<Vec<_>>(), ["vision", "nlp"], "dearest first");
         assert_eq!(told.teams[0].not_used_percent, None, "nothing was measured: that is not 0 %");
@@ -294,15 +305,24 @@ mod tests {
         let Notice::StatementLead(nlp) = month.team("nlp", &beside, &Links::new(None), &[]).unwrap() else { panic!() };
         assert_eq!((nlp.closed, nlp.amount.as_str(), nlp.shared_amount.as_str()), (None, "300.50", "12.50"));
         let used = nlp.used.unwrap();
-        assert_eq!((used.busy_hours.as_str(), used.busy_percent.as_str(), used.not_used_percent.as_str()), ("61.0", "61", "39"));
+        assert_eq!(
+            (used.busy_hours.as_str(), used.busy_percent.as_str(), used.not_used_percent.as_str()),
+            ("61.0", "61", "39")
+        );
         assert_eq!((nlp.previous_amount.as_deref(), nlp.budget.unwrap().used_percent.as_str()), (Some("280.00"), "60"));
         let lines: Vec<(&str, &str, &str)> =
             nlp.lines.iter().map(|l| (l.what.as_str(), l.hours.as_str(), l.amount.as_str())).collect();
         assert_eq!(
             lines,
-            [("H200, train", "100.0", "290.00"), ("shared_unallocated", "5.0", "12.50"), ("correction", "0.0", "-2.00")]
+            [
+                ("H200, train", "100.0", "290.00"),
+                ("shared_unallocated", "5.0", "12.50"),
+                ("correction", "0.0", "-2.00")
+            ]
         );
-        let Notice::StatementLead(vision) = month.team("vision", &beside, &Links::new(None), &[]).unwrap() else { panic!() };
+        let Notice::StatementLead(vision) = month.team("vision", &beside, &Links::new(None), &[]).unwrap() else {
+            panic!()
+        };
         assert_eq!((vision.used, vision.budget, vision.unmeasured_percent.as_deref()), (None, None, Some("100")));
         assert!(month.team("nobody", &beside, &Links::new(None), &[]).unwrap_err().contains("nobody"));
     }

@@ -45,7 +45,9 @@ impl Telling {
 impl Post<'_> {
     /// Languages of the contacts of those who have to be told: nothing is made in another.
     pub(super) fn languages(&self, audience: &[Who]) -> BTreeSet<Language> {
-        let of = |who: &Who| who.contacts(self.contacts, self.now_ms).filter_map(|c| Language::of(&c.language)).collect::<Vec<_>>();
+        let of = |who: &Who| {
+            who.contacts(self.contacts, self.now_ms).filter_map(|c| Language::of(&c.language)).collect::<Vec<_>>()
+        };
         audience.iter().flat_map(of).collect()
     }
 

@@ -17,7 +17,8 @@ pub(super) struct Row<'a>(pub(super) &'a Value);
 /// # Errors
 /// There is no list of that name.
 pub(super) fn rows<'a>(document: &'a Value, list: &str) -> Result<Vec<Row<'a>>, Trouble> {
-    let found = document.get(list).and_then(Value::as_array).ok_or_else(|| format!("the document has no list `{list}`"))?;
+    let found =
+        document.get(list).and_then(Value::as_array).ok_or_else(|| format!("the document has no list `{list}`"))?;
     Ok(found.iter().map(Row).collect())
 }
 

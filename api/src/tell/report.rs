@@ -239,11 +239,8 @@ async fn beside(post: &Post<'_>, name: &str) -> Result<BTreeMap<Language, Beside
     let before = if known { Month::read(&bill(post, &previous).await?)?.teams()? } else { BTreeMap::new() };
     let mut out = BTreeMap::new();
     for language in Language::ALL {
-        let of_language = Beside {
-            before: before.clone(),
-            budgets: budgets(&state)?,
-            findings: week::by_team(&findings, language)?,
-        };
+        let of_language =
+            Beside { before: before.clone(), budgets: budgets(&state)?, findings: week::by_team(&findings, language)? };
         out.insert(language, of_language);
     }
     Ok(out)

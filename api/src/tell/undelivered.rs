@@ -25,7 +25,8 @@ const QUIET: [&str; 3] = ["undelivered", "no_contact", "test"];
 pub(super) async fn tell(post: &Post<'_>, after: i64) -> Result<(usize, i64), Trouble> {
     let (mut seen, mut failed) = (after, Vec::new());
     loop {
-        let events = post.app.control(move |control| control.outbox_events_after(seen, BATCH)).await.map_err(|e| e.detail)?;
+        let events =
+            post.app.control(move |control| control.outbox_events_after(seen, BATCH)).await.map_err(|e| e.detail)?;
         let Some(last) = events.last() else { break };
         seen = last.event_id;
         failed.extend(events.into_iter().filter(|e| concerns(e, post.now_ms)));
@@ -83,7 +84,9 @@ mod tests {
         };
         let now = 100 * 86_400_000;
         assert!(concerns(&event("waste_digest", "failed", now), now) && concerns(&event("hung", "bounced", now), now));
-        assert!(!concerns(&event("undelivered", "failed", now), now) && !concerns(&event("hung", "delivered", now), now));
+        assert!(
+            !concerns(&event("undelivered", "failed", now), now) && !concerns(&event("hung", "delivered", now), now)
+        );
         assert!(!concerns(&event("hung", "failed", now - FRESH_MS), now));
     }
 }

@@ -102,7 +102,10 @@ mod tests {
     fn a_week_ends_at_the_local_midnight_before_monday() {
         // the week in which the clocks are put back has 169 hours
         let told = week(at("2026-10-26"), ZONE).unwrap();
-        assert_eq!((told.name.as_str(), told.first.as_str(), told.last.as_str()), ("2026-W43", "2026-10-19", "2026-10-25"));
+        assert_eq!(
+            (told.name.as_str(), told.first.as_str(), told.last.as_str()),
+            ("2026-W43", "2026-10-19", "2026-10-25")
+        );
         assert_eq!(told.window.to_ms - told.window.from_ms, 169 * 3_600_000);
         assert_eq!(week(at("2026-10-26") - 1, ZONE), None, "on Sunday the week before is told no more");
         assert_eq!(week(at("2026-10-30"), ZONE).unwrap().name, "2026-W43");
@@ -113,7 +116,10 @@ mod tests {
     #[test]
     fn a_half_year_is_told_in_the_weeks_after_it() {
         let told = half_year(at("2026-07-01"), ZONE).unwrap();
-        assert_eq!((told.name.as_str(), told.first.as_str(), told.last.as_str()), ("2026-H1", "2026-01-01", "2026-06-30"));
+        assert_eq!(
+            (told.name.as_str(), told.first.as_str(), told.last.as_str()),
+            ("2026-H1", "2026-01-01", "2026-06-30")
+        );
         assert_eq!(half_year(at("2027-01-15"), ZONE).unwrap().name, "2026-H2");
         assert_eq!(half_year(at("2026-10-01"), ZONE), None);
     }

@@ -214,7 +214,11 @@ async fn ledger(place: &Place, lake: &Lake, now_ms: i64) -> Vec<Found> {
             return vec![Found::doubtful("ledger", "older than what was taken in", "run `gpuledger ingest`")];
         }
         Err(e) => {
-            return vec![Found::bad("ledger", gpuledger_api::state::chain(&e), "import something, or restore a backup")];
+            return vec![Found::bad(
+                "ledger",
+                gpuledger_api::state::chain(&e),
+                "import something, or restore a backup",
+            )];
         }
     };
     let zone = place.zone(None).ok().flatten().unwrap_or(chrono_tz::UTC);

@@ -53,7 +53,8 @@ fn courier(place: &Place, control: Control) -> Courier {
 
 async fn test(place: &Place, asked: &Test) -> anyhow::Result<Outcome> {
     checked(place)?;
-    let language = Language::of(&asked.lang).ok_or_else(|| usage(format!("--lang `{}` is not one of: en, zh", asked.lang)))?;
+    let language =
+        Language::of(&asked.lang).ok_or_else(|| usage(format!("--lang `{}` is not one of: en, zh", asked.lang)))?;
     let (channel, address) = match (&asked.to.mail, &asked.to.webhook) {
         (Some(address), _) => ("mail", address),
         (None, Some(name)) => ("webhook", name),
@@ -65,9 +66,8 @@ async fn test(place: &Place, asked: &Test) -> anyhow::Result<Outcome> {
     let zone = place.zone(None)?.unwrap_or(chrono_tz::UTC);
     let now_ms = clock::now_ms();
     let texts = Texts::new().context("cannot read the texts")?;
-    let message =
-        test_message(&texts, &place.config.notify, channel, address, language, At { ms: now_ms, zone })
-            .context("cannot write a test message")?;
+    let message = test_message(&texts, &place.config.notify, channel, address, language, At { ms: now_ms, zone })
+        .context("cannot write a test message")?;
     let key = message.key.clone();
     let mut control = control(place)?;
     control.post(&[message], now_ms)?;

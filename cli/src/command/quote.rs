@@ -144,8 +144,11 @@ mod tests {
             assert!(parameters(text).is_err(), "{text}");
         }
         let zone = chrono_tz::Europe::Berlin;
-        assert_eq!(instant("2026-10-02T18:00", zone).unwrap(), instant("2026-10-02T18:00:00+02:00", zone).unwrap());
-        assert!(instant("2026-10-25T02:30", zone).is_err(), "twice");
-        assert!(instant("2026-03-29T02:30", zone).is_err(), "never");
+        assert_eq!(
+            instant("--from", "2026-10-02T18:00", zone).unwrap(),
+            instant("--from", "2026-10-02T18:00:00+02:00", zone).unwrap()
+        );
+        assert!(instant("--from", "2026-10-25T02:30", zone).is_err(), "twice");
+        assert!(instant("--from", "2026-03-29T02:30", zone).is_err(), "never");
     }
 }

@@ -89,7 +89,10 @@ pub(crate) async fn import_as(
 }
 
 /// What an import would change: it is made in a copy of the control file, which is thrown away.
-#[allow(clippy::disallowed_methods, reason = "the copy is this command's own; nobody else writes under the right to write")]
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the copy is this command's own; nobody else writes under the right to write"
+)]
 pub(crate) async fn import_dry(
     place: &Place,
     table: ReferenceTable,

@@ -41,7 +41,11 @@ pub(super) async fn run(place: &Place, what: Report, format: Format) -> anyhow::
         Report::Fragmentation(a) => {
             let ask = ask(place, &a.asked, &[], any)?;
             let reader = place.reader(&lake).await?;
-            if a.jobs { report::fragmented_jobs(&reader, &ask).await? } else { report::fragmentation(&reader, &ask).await? }
+            if a.jobs {
+                report::fragmented_jobs(&reader, &ask).await?
+            } else {
+                report::fragmentation(&reader, &ask).await?
+            }
         }
         Report::Quota(a) => {
             let ask = ask(place, &a.asked, &[], any)?;

@@ -22,6 +22,7 @@ use crate::clock;
 use crate::config::ServerConfig;
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
+use crate::reclaim::Rounds;
 use crate::serve::{Ledger, lend, loops};
 
 /// Largest body of a request that is no segment.
@@ -38,6 +39,9 @@ pub(super) async fn run(place: &Place, asked: &Serve) -> anyhow::Result<Outcome>
     let config = &place.config.server;
     let listen = asked.listen.unwrap_or(config.listen);
     check(config, listen)?;
+    if place.config.reclaim.round_s() == 0 {
+        return Err(usage("reclaim.round_seconds is 1 or more"));
+    }
     let acceptor = match (&config.tls_certificate, &config.tls_key) {
         (Some(certificate), Some(key)) => Some(server::tls(certificate, key)?),
         _ => None,
@@ -170,6 +174,17 @@ fn start(app: &App, place: &Place, writing: &Arc<Mutex<()>>) -> JoinSet<()> {
         looping.run_loop("check", every_ms, move |app| loops::check(app, of.clone())).await;
     });
     running.spawn(tell::run(app.clone()));
+    let every_ms = place.config.reclaim.round_s().saturating_mul(1_000);
+    let (rounds, looping) = (Arc::new(Rounds::new(place.clone())), app.clone());
+    running.spawn(async move {
+        // the first page comes first
+        tokio::time::sleep(std::time::Duration::from_secs(20)).await;
+        let round = move |_| {
+            let rounds = Arc::clone(&rounds);
+            async move { rounds.round().await }
+        };
+        looping.run_loop("reclaim", every_ms, round).await;
+    });
     running
 }
 

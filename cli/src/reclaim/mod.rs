@@ -5,7 +5,9 @@
 
 mod daily;
 mod post;
+mod rounds;
 mod rules;
+mod said;
 mod settings;
 mod tell;
 mod world;
@@ -31,7 +33,9 @@ use crate::place::Place;
 
 pub(crate) use daily::Daily;
 pub(crate) use post::Post;
+pub(crate) use rounds::Rounds;
 pub(crate) use rules::{Advice, rules};
+pub(crate) use said::{say, store};
 pub(crate) use settings::ReclaimConfig;
 pub(crate) use world::LakeWorld;
 

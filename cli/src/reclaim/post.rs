@@ -202,8 +202,8 @@ impl Post {
     /// A page of a case; where there are none, the command that does the same.
     fn page(&self, case_id: i64, what: &str) -> String {
         match (&self.pages, what) {
-            (Some(base), "") => format!("{}/reclaim/{case_id}", base.trim_end_matches('/')),
-            (Some(base), what) => format!("{}/reclaim/{case_id}/{what}", base.trim_end_matches('/')),
+            (Some(base), "") => format!("{}/reclaim/case?case={case_id}", base.trim_end_matches('/')),
+            (Some(base), what) => format!("{}/reclaim/case?case={case_id}#{what}", base.trim_end_matches('/')),
             (None, "keep") => format!("gpuledger reclaim answer {case_id} keep --for 12h --reason \"...\""),
             (None, "intended") => format!("gpuledger reclaim answer {case_id} normal --reason \"...\""),
             (None, "release") => format!("gpuledger reclaim answer {case_id} release"),

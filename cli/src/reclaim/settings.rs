@@ -29,6 +29,16 @@ pub(crate) struct ReclaimConfig {
     pub(crate) kubernetes: BTreeMap<String, KubernetesAt>,
 }
 
+/// Seconds between rounds where nobody says otherwise.
+const ROUND_S: u64 = 60;
+
+impl ReclaimConfig {
+    /// Seconds between rounds.
+    pub(crate) fn round_s(&self) -> u64 {
+        self.round_seconds.unwrap_or(ROUND_S)
+    }
+}
+
 /// A Slurm whose commands are on this machine.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use gpuledger_aggregator::lake::Lake;
 use gpuledger_aggregator::report::{self, Ask as Asked, Currency, Format as Written, Narrow, Reader};
-use gpuledger_api::StatusCode;
 use gpuledger_api::answer::{Act, Answers, Column, Document, Export, File, Kind, Place as Told, Report};
 use gpuledger_api::ask::{Ask, Format};
 use gpuledger_api::problem::Problem;
@@ -271,9 +270,7 @@ impl Answers for Ledger {
             _ => {}
         }
         self.may_do(who, act).await?;
-        let Some(typed) = asked::act(who, act)? else {
-            return Err(Problem::new(StatusCode::NOT_IMPLEMENTED, "cases are answered by `gpuledger reclaim`"));
-        };
+        let Some(typed) = asked::act(who, act)? else { return self.case(who, act) };
         let is_close = matches!(typed, Command::Close(_));
         let place = self.place_of(None, Narrow::default(), None);
         let run = move || async move { dispatch_one(&place, typed, Written::Json, true).await };

@@ -47,7 +47,9 @@ pub(super) fn command(ask: &Ask, what: &Report) -> Result<Command, Problem> {
         Report::Fleet { split } => {
             Command::Report(Typed::Fleet(args::Fleet { asked: asked(ask), split: split.clone() }))
         }
-        Report::Fragmentation => Command::Report(Typed::Fragmentation(asked(ask))),
+        Report::Fragmentation => {
+            Command::Report(Typed::Fragmentation(args::Fragmentation { asked: asked(ask), jobs: false }))
+        }
         Report::Quota { runs } => Command::Report(Typed::Quota(args::Quota { asked: asked(ask), runs: *runs })),
         Report::Assets { at_ms } => Command::Report(Typed::Assets(args::Assets { at: at_ms.map(instant), zone })),
         Report::Census { hours } => Command::Report(Typed::Census(args::Census { asked: asked(ask), hours: *hours })),

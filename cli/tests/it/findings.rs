@@ -189,7 +189,10 @@ fn what_a_rule_found_too_much_of_is_verified_by_the_same_rule() {
     }
     let verified = site.table(&["findings", "verify"]);
     let of = |rule: &str, column: &str| verified.get(&[("rule", rule)], column).to_owned();
-    assert_eq!((of("limit_over_run", "days"), of("limit_over_run", "held_before_hours")), ("3".into(), "6.0000".into()));
+    assert_eq!(
+        (of("limit_over_run", "days"), of("limit_over_run", "held_before_hours")),
+        ("3".into(), "6.0000".into())
+    );
     // what a limit reserved nobody was charged for
     let gaps = ["gap_before_hours", "gap_after_hours", "saved_hours", "saved"].map(|c| of("limit_over_run", c));
     assert_eq!(gaps, ["54.0000", "0.0000", "54.0000", "0.00"], "{verified:#?}");

@@ -12,7 +12,8 @@ fn script() -> PathBuf {
 
 /// Whether a program is on this machine.
 fn there(test: &str, programs: &[&str]) -> bool {
-    let missing = programs.iter().find(|p| !Command::new(p).arg("--version").output().is_ok_and(|o| o.status.success()));
+    let missing =
+        programs.iter().find(|p| !Command::new(p).arg("--version").output().is_ok_and(|o| o.status.success()));
     if let Some(missing) = missing {
         println!("skipped: {test}: {missing} is not installed");
     }

@@ -54,7 +54,10 @@ fn a_month_of_the_demo_is_told_once_and_one_bad_address_stops_nobody() {
     }
     assert!(!to.contains_key("code550@example.org"));
     let of = |address: &str, word: &str| {
-        mails.iter().find(|m| m["to"][0] == address && header(m, "Subject").contains(word)).unwrap_or_else(|| panic!("{to:#?}"))
+        mails
+            .iter()
+            .find(|m| m["to"][0] == address && header(m, "Subject").contains(word))
+            .unwrap_or_else(|| panic!("{to:#?}"))
     };
     let files = |mail: &serde_json::Value| -> Vec<String> {
         mail["files"].as_array().unwrap().iter().map(|f| f["name"].as_str().unwrap().to_owned()).collect()
@@ -79,7 +82,10 @@ fn a_month_of_the_demo_is_told_once_and_one_bad_address_stops_nobody() {
     let more: Vec<String> = server.mails()[before..].iter().map(|m| header(m, "Subject").to_owned()).collect();
     assert!(more.len() == 1 && more[0].contains("code550@example.org"), "{more:?}");
     site.ok(&["notify", "tell", "--at", AT]);
-    assert_eq!(site.ok(&["notify", "deliver"]).trim(), "0 delivered, 0 later, 0 failed, 0 in doubt, 0 wait for working hours");
+    assert_eq!(
+        site.ok(&["notify", "deliver"]).trim(),
+        "0 delivered, 0 later, 0 failed, 0 in doubt, 0 wait for working hours"
+    );
     assert_eq!(server.mails().len(), before + 1);
     let failed = site.ok(&["notify", "outbox", "--state", "failed"]);
     assert!(failed.contains("code550@example.org") && failed.contains("550"), "{failed}");
@@ -92,7 +98,8 @@ fn what_is_typed_wrong_is_said_and_nothing_is_sent() {
     site.run(&["notify", "outbox", "--state", "lost"]).fails(2, &["`lost`", "waiting, claimed, sending"]);
     site.run(&["notify", "test", "--webhook", "ops"]).fails(2, &["[notify.webhook.ops]"]);
     site.run(&["notify", "test"]).fails(2, &["--mail", "--webhook"]);
-    site.run(&["notify", "silence", "--until", "2027-01-01", "--reason", "x"]).fails(1, &["it would silence everything"]);
+    site.run(&["notify", "silence", "--until", "2027-01-01", "--reason", "x"])
+        .fails(1, &["it would silence everything"]);
     let silence = ["notify", "silence", "--kind", "late_node", "--until", "2099-01-01", "--reason", "switch"];
     assert!(site.ok(&silence).starts_with("silence 1 until 2099-01-01"));
     assert!(site.ok(&["notify", "silences"]).starts_with("1 silences stand"));
@@ -101,11 +108,17 @@ fn what_is_typed_wrong_is_said_and_nothing_is_sent() {
     // the doctor says what is wrong and what to do
     let doctor = site.run(&["notify", "doctor"]);
     assert_eq!(doctor.code, 1, "{doctor:#?}");
-    for word in ["[notify.mail]", "no mail server is configured", "webhook `ops`, which is not configured", "nobody has the role on-call"] {
+    for word in [
+        "[notify.mail]",
+        "no mail server is configured",
+        "webhook `ops`, which is not configured",
+        "nobody has the role on-call",
+    ] {
         assert!(doctor.out.contains(word), "`{word}` is not in {}", doctor.out);
     }
     // an unknown key stops the program before anything is sent
-    let more = "billing_zone = \"Europe/Berlin\"\n[notify.mail]\nhost = \"h\"\nfrom = \"a@b.example\"\npassword = \"x\"\n";
+    let more =
+        "billing_zone = \"Europe/Berlin\"\n[notify.mail]\nhost = \"h\"\nfrom = \"a@b.example\"\npassword = \"x\"\n";
     site.file("gpuledger.toml", more);
     site.run(&["notify", "deliver"]).fails(2, &["gpuledger.toml", "password"]);
 }

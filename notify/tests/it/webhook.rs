@@ -116,7 +116,13 @@ async fn a_slow_webhook_holds_up_no_other_and_is_a_doubt_under_one_identity() {
         config("slow", &slow.url, "timeout_seconds = 1"),
         config("quick", &quick.url, "timeout_seconds = 1")
     );
-    post.post(vec![to_webhook("a", "slow"), to_webhook("b", "quick"), to_webhook("c", "none"), to_webhook("d", "slow")]).await;
+    post.post(vec![
+        to_webhook("a", "slow"),
+        to_webhook("b", "quick"),
+        to_webhook("c", "none"),
+        to_webhook("d", "slow"),
+    ])
+    .await;
     let start = Instant::now();
     let round = post.courier(&config).round().await.unwrap();
     assert!(start.elapsed() < Duration::from_secs(6), "{:?}", start.elapsed());

@@ -1,8 +1,7 @@
 //! What people say: owners, operators, and whoever throws the kill switch.
 
 use gpuledger_control::{Control, Switch, Switched};
-use gpuledger_reclaim::answer::{Answer, Who, answer};
-use gpuledger_schema::reclaim::Case;
+use gpuledger_reclaim::answer::{Answer, Who};
 
 use super::super::quote::{duration_ms, instant};
 use super::super::{print, reference::actor};
@@ -11,7 +10,7 @@ use crate::args::{Exempt, OfCase, OwnerAnswer};
 use crate::clock;
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
-use crate::reclaim::{book_in_force, case_of};
+use crate::reclaim::say;
 
 /// What an operator says.
 pub(super) enum Said {
@@ -21,15 +20,9 @@ pub(super) enum Said {
 }
 
 fn take(place: &Place, of: &OfCase, who: fn(String) -> Who, said: &Answer) -> anyhow::Result<Outcome> {
-    let mut store = store(place)?;
-    let (book, _) = book_in_force(Some(&store.control))?;
-    let case = case_of(&store.control, &of.case)?;
     let who = who(of.by.clone().unwrap_or_else(actor));
-    let now_ms = clock::now_ms();
-    let next: Case = answer(&mut store, &book, &case, &who, said, now_ms).map_err(|e| usage(e.to_string()))?;
-    let until = next.until_ms.map_or_else(String::new, |u| format!(" until {}", gpuledger_reclaim::utc(u)));
-    let held = if next.held.is_some() { ", held" } else { "" };
-    print(format!("case {} is {}{held}{until}\n", next.case_id, next.state).as_bytes())?;
+    let done = say(place, &place.lake_to_write()?, &of.case, &who, said, clock::now_ms())?;
+    print(format!("{done}\n").as_bytes())?;
     Ok(Outcome::Done)
 }
 

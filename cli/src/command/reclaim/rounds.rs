@@ -21,10 +21,7 @@ use crate::args;
 use crate::clock::{self, WallClock};
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
-use crate::reclaim::{Advice, LakeWorld, Reclaimer, book_in_force, kill_file, reached};
-
-/// Seconds between rounds where nobody says otherwise.
-const ROUND_S: u64 = 60;
+use crate::reclaim::{Advice, LakeWorld, Reclaimer, book_in_force, reached};
 
 /// A plan with what it was made of: what `check` and `apply` read.
 #[derive(Serialize, Deserialize)]
@@ -166,7 +163,7 @@ fn done(applied: &Applied) -> String {
 }
 
 pub(super) async fn watch(place: &Place, every: Option<u64>, rounds: Option<u64>) -> anyhow::Result<Outcome> {
-    let every = every.or(place.config.reclaim.round_seconds).unwrap_or(ROUND_S);
+    let every = every.unwrap_or_else(|| place.config.reclaim.round_s());
     if every == 0 {
         return Err(usage("rounds are at least a second apart"));
     }
@@ -209,9 +206,7 @@ async fn stopped() {
 
 /// The store of this place, for whoever asks it without a look at the world.
 pub(super) fn store(place: &Place) -> anyhow::Result<ControlStore<KillPath>> {
-    let lake = place.lake_to_write()?;
-    let control = place.control_to_write(&lake)?;
-    Ok(ControlStore { control, holder: String::new(), kill_file: KillPath(kill_file(place, &lake)?) })
+    crate::reclaim::store(place, &place.lake_to_write()?)
 }
 
 /// Leads for the moment of an order.

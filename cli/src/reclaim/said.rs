@@ -1,0 +1,36 @@
+//! What people say of cases, from a command or from a page.
+
+use gpuledger_aggregator::lake::Lake;
+use gpuledger_reclaim::answer::{Answer, Who, answer};
+use gpuledger_reclaim::store::{ControlStore, KillPath};
+
+use super::{book_in_force, case_of, kill_file};
+use crate::outcome::usage;
+use crate::place::Place;
+
+/// The store of this place, for whoever asks it without a look at the world.
+pub(crate) fn store(place: &Place, lake: &Lake) -> anyhow::Result<ControlStore<KillPath>> {
+    let control = place.control_to_write(lake)?;
+    Ok(ControlStore { control, holder: String::new(), kill_file: KillPath(kill_file(place, lake)?) })
+}
+
+/// Takes an answer to a case, and says what the case is then.
+///
+/// # Errors
+/// There is no such case, or the answer is not theirs to give, out of bounds, or too late.
+pub(crate) fn say(
+    place: &Place,
+    lake: &Lake,
+    typed: &str,
+    who: &Who,
+    said: &Answer,
+    now_ms: i64,
+) -> anyhow::Result<String> {
+    let mut store = store(place, lake)?;
+    let (book, _) = book_in_force(Some(&store.control))?;
+    let case = case_of(&store.control, typed)?;
+    let next = answer(&mut store, &book, &case, who, said, now_ms).map_err(|e| usage(e.to_string()))?;
+    let until = next.until_ms.map_or_else(String::new, |u| format!(" until {}", gpuledger_reclaim::utc(u)));
+    let held = if next.held.is_some() { ", held" } else { "" };
+    Ok(format!("case {} is {}{held}{until}", next.case_id, next.state))
+}
