@@ -52,7 +52,9 @@ def lanes(db, gpus):
         CREATE TABLE piece AS
         SELECT node, lane, first_card, width, start_ms AS from_ms, least(end_ms, {TO_MS}) AS to_ms, 1000000000 + number AS holder FROM job
         UNION ALL
-        SELECT node, lane, first_card, width, coalesce(lag(end_ms) OVER (PARTITION BY node, lane ORDER BY n), {FROM_MS}), start_ms, 0 FROM job""")
+        SELECT node, lane, first_card, width, coalesce(lag(end_ms) OVER (PARTITION BY node, lane ORDER BY n), {FROM_MS}), start_ms, 0 FROM job
+        UNION ALL
+        SELECT node, lane, first_card, width, max(end_ms), {TO_MS}, 0 FROM job GROUP BY node, lane, first_card, width""")
     db.execute("DELETE FROM piece WHERE from_ms >= to_ms")
 
 
