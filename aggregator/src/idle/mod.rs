@@ -127,6 +127,15 @@ impl Looker {
         &self.lake
     }
 
+    /// The number of the newest cut.
+    ///
+    /// # Errors
+    /// Where the lake is empty, or cannot be read.
+    pub async fn newest(&self) -> Result<u64, IdleError> {
+        let found = self.lake.newest::<Cut>(path::CUTS).await?;
+        found.map(|(Numbered(number), _)| number).ok_or_else(|| IdleError::Empty(self.lake.shown().to_owned()))
+    }
+
     /// What there is at an instant, judged.
     ///
     /// # Errors

@@ -121,6 +121,14 @@ impl Reclaimer {
         Ok(applied)
     }
 
+    /// Leads no longer: the next one need not wait for the lease to run out.
+    pub(crate) fn step_down(&mut self) {
+        let now_ms = self.engine.clock.now_ms();
+        if let Err(e) = self.engine.store.lead(now_ms, 0) {
+            tracing::warn!(error = %e, "the lease was not given back");
+        }
+    }
+
     /// Warnings that were delivered and came back: a case returns to before them.
     fn bounces(&mut self, now_ms: i64) -> anyhow::Result<()> {
         let store = &mut self.engine.store;

@@ -14,12 +14,17 @@ use gpuledger_schema::reclaim::{Allocation, Identity, Snapshot};
 
 use super::{Advice, rules};
 
+/// How long what was judged stands while no other cut is there, ms.
+const STANDS_MS: i64 = 10_000;
+
 /// A world that is a lake.
 pub(crate) struct LakeWorld {
     looker: Looker,
     control: PathBuf,
     clock: Arc<dyn Clock>,
     take_in: bool,
+    /// What was seen last: it stands for a moment, as long as nothing else is known.
+    last: Option<Seen>,
     /// The policy that runs are judged by.
     pub(crate) book: Book,
 }
@@ -33,7 +38,7 @@ impl LakeWorld {
         take_in: bool,
         book: Book,
     ) -> Self {
-        Self { looker: Looker::new(lake, partitions), control, clock, take_in, book }
+        Self { looker: Looker::new(lake, partitions), control, clock, take_in, last: None, book }
     }
 
     /// What runs are judged by.
@@ -57,14 +62,29 @@ impl LakeWorld {
         if self.take_in {
             self.ingest().await?;
         }
-        let rules = rules(&self.book, Advice::default());
-        let known = known(&self.control)?;
-        let asked = Asked { at_ms: self.clock.now_ms(), live: true, known: &known };
-        let mut seen = self.looker.look(&rules, &asked).await?;
+        let at_ms = self.clock.now_ms();
+        let mut seen = match self.still(at_ms).await? {
+            Some(seen) => seen,
+            None => {
+                let rules = rules(&self.book, Advice::default());
+                let known = known(&self.control)?;
+                let seen = self.looker.look(&rules, &Asked { at_ms, live: true, known: &known }).await?;
+                self.last = Some(seen.clone());
+                seen
+            }
+        };
         for a in &mut seen.snapshot.allocations {
-            a.work.checkpoint_ms = checkpoint(&self.book, a, asked.at_ms).max(a.work.checkpoint_ms);
+            a.work.checkpoint_ms = checkpoint(&self.book, a, at_ms).max(a.work.checkpoint_ms);
         }
         Ok(seen)
+    }
+
+    /// What was judged a moment ago, by the same policy, of the cut that is still the newest one.
+    async fn still(&self, at_ms: i64) -> anyhow::Result<Option<Seen>> {
+        let Some(last) = &self.last else { return Ok(None) };
+        let is_recent = (0..STANDS_MS).contains(&(at_ms - last.snapshot.at_ms));
+        let is_same = last.snapshot.policy_hash == self.book.hash && last.cut == self.looker.newest().await?;
+        Ok((is_recent && is_same).then(|| last.clone()))
     }
 
     /// Takes in what waits. A server that writes takes it in itself.

@@ -40,7 +40,7 @@ fn reclaim_of_samples_nobody_can_say_and_why() {
 #[test]
 fn reclaim_backtest_of_samples_finds_the_one_idle_holder() {
     let Some(site) = sampled("reclaim_backtest_of_samples_finds_the_one_idle_holder") else { return };
-    let policy = site.file("policy.toml", "");
+    let policy = site.file("policy.toml", "# the built-in policy\n");
     let window = ["--from", "2023-06-23T05:30:00Z", "--to", "2023-06-24T22:05:00Z", "--every", "30"];
     let advice = ["--witnesses", "1", "--hole-minutes", "10", "--format", "json"];
     let found = json(&site.ok(&[&["reclaim", "backtest", &policy][..], &window, &advice].concat()));

@@ -139,6 +139,7 @@ pub(super) async fn apply(place: &Place, file: Option<&str>) -> anyhow::Result<O
             reclaimer.engine.apply((of.plan, of.snapshot)).await.map_err(Into::into)
         }
     };
+    reclaimer.step_down();
     let applied = applied?;
     print(done(&applied).as_bytes())?;
     Ok(Outcome::Done)
@@ -180,10 +181,14 @@ pub(super) async fn watch(place: &Place, every: Option<u64>, rounds: Option<u64>
         }
         taken += 1;
         if rounds.is_some_and(|n| taken >= n) {
+            reclaimer.step_down();
             return Ok(Outcome::Done);
         }
         tokio::select! {
-            () = &mut stop => return Ok(Outcome::Done),
+            () = &mut stop => {
+                reclaimer.step_down();
+                return Ok(Outcome::Done);
+            }
             () = tokio::time::sleep(Duration::from_secs(every)) => {}
         }
     }

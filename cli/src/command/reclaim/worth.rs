@@ -59,6 +59,7 @@ pub(super) async fn free(
         let fence = lead(&mut reclaimer, now_ms)?;
         let engine = &mut reclaimer.engine;
         let opened = order(&mut engine.store, fence, &snapshot, &engine.book, &wanted, &actor(), now_ms)?;
+        reclaimer.step_down();
         eprintln!("{} cases opened: their owners are warned from the next round on", opened.len());
     }
     Ok(if wanted.is_enough { Outcome::Done } else { Outcome::Failed })
