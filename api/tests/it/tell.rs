@@ -205,7 +205,7 @@ async fn a_close_is_told_once_however_often_it_is_looked_and_whatever_restarts()
     let all = site.messages();
     let nlp = all.iter().find(|m| m.address == "nlp@example.org" && m.kind == "statement_lead").unwrap();
     assert!(nlp.language == "zh" && nlp.title.starts_with("nlp 2026年10月"), "{}", nlp.title);
-    assert!(nlp.body_text.contains("https://gpu.example.org/chargeback/statement?month=2026-10&filter=team%3Dnlp"));
+    assert!(nlp.body_text.contains("https://gpu.example.org/chargeback/statement?month=2026-10&team=nlp"));
     let files: Vec<String> =
         site.control().attachments(nlp.message_id).unwrap().into_iter().map(|a| a.name).collect();
     assert_eq!(files, ["nlp-2026-10-statement.pdf", "nlp-2026-10-findings.csv"]);
