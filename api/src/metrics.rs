@@ -22,6 +22,8 @@ use crate::who::{Role, Who};
 
 /// How often figures are made anew, ms.
 const FIGURES_MS: u64 = 300_000;
+/// How long after the start they are made first, ms.
+const FIRST_MS: u64 = 5_000;
 /// What figures of classes are of: the last day that is known, ms.
 const WINDOW_MS: i64 = 86_400_000;
 /// Classes of time and the columns of `report usage` that have them.
@@ -79,8 +81,12 @@ pub(crate) fn note_alerts(app: &App, standing: &BTreeMap<&'static str, usize>, k
     });
 }
 
-/// Makes figures anew until the server stops.
+/// Makes figures anew until the server stops; the first after a while, because pages come first.
 pub async fn run(app: &App) {
+    tokio::select! {
+        () = app.stop().wait() => return,
+        () = tokio::time::sleep(std::time::Duration::from_millis(FIRST_MS)) => {}
+    }
     app.run_loop("figures", FIGURES_MS, figures).await;
 }
 

@@ -52,6 +52,8 @@ const browser = await chromium.launch({
 
 async function context(options, token) {
   const made = await browser.newContext(options);
+  // a machine that builds beside is slow, and that is no fault of a page
+  made.setDefaultTimeout(180_000);
   if (token) {
     const page = await made.newPage();
     await page.goto(`${ADDRESS}/sign-in?next=/settings`);
@@ -79,7 +81,7 @@ for (const look of LOOKS) {
     const [page, errors] = await watched(made);
     const at = `${name} ${width} ${colorScheme} ${lang}`;
     const began = Date.now();
-    const answer = await page.goto(`${ADDRESS}${path}${path.includes("?") ? "&" : "?"}lang=${lang}`, { timeout: 120_000 });
+    const answer = await page.goto(`${ADDRESS}${path}${path.includes("?") ? "&" : "?"}lang=${lang}`);
     took.push([Date.now() - began, name]);
     check(answer.status() === 200, `${at}: status ${answer.status()}`);
     const bytes = (await answer.body()).length;

@@ -21,8 +21,16 @@ use crate::state::chain;
 use crate::who::{Role, Who};
 
 /// Kinds that a look sees: what is not in it any more has ended.
-pub(super) const KINDS: [&str; 8] =
-    ["late_node", "node_lost", "gap", "conflict", "uncalibrated", "unregistered_gpu", "memory_over_quota", "hung"];
+pub(super) const KINDS: [&str; 8] = [
+    "late_node",
+    "node_lost",
+    "gap",
+    "conflict",
+    "uncalibrated",
+    "unregistered_gpu",
+    "memory_over_quota",
+    "hung",
+];
 /// More of one kind that begin in one look are told in one message: a switch that fails must not be a mail for each node behind it.
 const MANY: usize = 10;
 /// Places that such a message names.
@@ -37,111 +45,132 @@ pub(super) fn notices(document: &Value, links: &Links, zone: Tz) -> Result<Vec<N
 }
 
 fn notice(row: Row<'_>, links: &Links, zone: Tz) -> Result<Notice, Trouble> {
-    let (kind, cluster, node) = (row.word("kind")?, row.word("cluster")?, row.word("node")?);
-    let at = |ms: Option<i64>| ms.map(|ms| At { ms, zone });
-    let needed = |name: &str| -> Result<At, Trouble> {
-        at(row.count(name)?).ok_or_else(|| format!("a row of {kind} has no `{name}`"))
-    };
-    let page = links.node(&node);
-    let gpus = || -> Result<i64, Trouble> { Ok(row.count("gpus")?.unwrap_or(0)) };
-    let cell = || -> Result<BrokenCell, Trouble> {
-        let hours = row.decimal("hours")?.ok_or_else(|| format!("a row of {kind} has no `hours`"))?;
-        Ok(BrokenCell {
-            cluster: cluster.clone(),
-            node: node.clone(),
-            from: needed("since_ms")?,
-            to: at(row.count("to_ms")?),
-            hours: hours.to_digits(1).to_string(),
-            page: page.clone(),
-        })
-    };
-    let text = |name: &str| -> Result<Option<String>, Trouble> { Ok(row.text(name)?.map(str::to_owned)) };
-    let percent = |name: &str| -> Result<String, Trouble> {
-        let share = row.text(name)?.and_then(|t| percent_of_share(t, 0));
-        share.ok_or_else(|| format!("a row of {kind} has no `{name}`"))
-    };
-    Ok(match kind.as_str() {
-        "late_node" => Notice::LateNode(LateNode {
-            gpus: gpus()?,
-            last_seen: at(row.count("since_ms")?),
-            late_minutes: row.count("late_minutes")?,
-            cluster,
-            node,
-            page,
-        }),
-        "node_lost" => Notice::NodeLost(NodeLost {
-            gpus: gpus()?,
-            jobs: row.count("jobs")?.unwrap_or(0),
-            last_seen: at(row.count("since_ms")?),
-            state: match (text("state")?, text("reason")?) {
-                (Some(state), Some(reason)) => Some(format!("{state}: {reason}")),
-                (state, reason) => state.or(reason),
-            },
-            cluster,
-            node,
-            page,
-        }),
-        "uncalibrated" => Notice::Uncalibrated(Uncalibrated {
-            gpus: gpus()?,
-            model: row.word("model")?,
-            since: needed("since_ms")?,
-            cluster,
-            node,
-            page,
-        }),
-        "unregistered_gpu" => Notice::UnregisteredGpu(UnregisteredGpu {
-            uuid: row.word("device")?,
-            model: text("model")?.unwrap_or_else(|| "-".to_owned()),
-            first_seen: needed("since_ms")?,
-            cluster,
-            node,
-            page,
-        }),
-        "conflict" => Notice::Conflict(Conflict {
-            at: cell()?,
+    let read = Reader { row, kind: row.word("kind")?, cluster: row.word("cluster")?, node: row.word("node")?, links, zone };
+    match read.kind.as_str() {
+        "late_node" | "node_lost" => read.silent_node(),
+        "uncalibrated" | "unregistered_gpu" => read.card(),
+        "conflict" => Ok(Notice::Conflict(Conflict {
+            at: read.cell()?,
             device: row.word("device")?,
             holders: row.word("job")?.split(", ").map(str::to_owned).collect(),
-        }),
-        "gap" => Notice::Gap(Gap { at: cell()?, reason: text("reason")? }),
-        "memory_over_quota" => {
-            let gib = |name: &str| -> Result<String, Trouble> {
-                let gib = row.decimal(name)?.ok_or_else(|| format!("a row of {kind} has no `{name}`"))?;
-                Ok(gib.to_digits(1).to_string())
-            };
-            let job = row.word("job")?;
-            Notice::MemoryOverQuota(MemoryOverQuota {
-                page: links.job(&cluster, &job),
-                job_name: text("job_name")?,
-                user: text("user")?,
-                team: row.word("team")?,
-                used_gib: gib("used_gib")?,
-                limit_gib: gib("limit_gib")?,
-                at: needed("to_ms")?,
-                cluster,
-                node,
-                job,
-            })
+        })),
+        "gap" => Ok(Notice::Gap(Gap { at: read.cell()?, reason: read.text("reason")? })),
+        "memory_over_quota" => read.memory(),
+        "hung" => read.hung(),
+        other => Err(format!("`{other}` is no kind of what stands wrong")),
+    }
+}
+
+/// A row with what every kind has.
+struct Reader<'a> {
+    row: Row<'a>,
+    kind: String,
+    cluster: String,
+    node: String,
+    links: &'a Links,
+    zone: Tz,
+}
+
+impl Reader<'_> {
+    fn needed<T>(&self, name: &str, found: Option<T>) -> Result<T, Trouble> {
+        found.ok_or_else(|| format!("a row of {} has no `{name}`", self.kind))
+    }
+
+    fn at(&self, name: &str) -> Result<Option<At>, Trouble> {
+        Ok(self.row.count(name)?.map(|ms| At { ms, zone: self.zone }))
+    }
+
+    fn instant(&self, name: &str) -> Result<At, Trouble> {
+        self.needed(name, self.at(name)?)
+    }
+
+    fn text(&self, name: &str) -> Result<Option<String>, Trouble> {
+        Ok(self.row.text(name)?.map(str::to_owned))
+    }
+
+    fn count(&self, name: &str) -> Result<i64, Trouble> {
+        self.needed(name, self.row.count(name)?)
+    }
+
+    /// A decimal number with one digit.
+    fn decimal(&self, name: &str) -> Result<String, Trouble> {
+        Ok(self.needed(name, self.row.decimal(name)?)?.to_digits(1).to_string())
+    }
+
+    fn percent(&self, name: &str) -> Result<String, Trouble> {
+        self.needed(name, self.row.text(name)?.and_then(|share| percent_of_share(share, 0)))
+    }
+
+    fn cell(&self) -> Result<BrokenCell, Trouble> {
+        Ok(BrokenCell {
+            cluster: self.cluster.clone(),
+            node: self.node.clone(),
+            from: self.instant("since_ms")?,
+            to: self.at("to_ms")?,
+            hours: self.decimal("hours")?,
+            page: self.links.node(&self.node),
+        })
+    }
+
+    fn silent_node(&self) -> Result<Notice, Trouble> {
+        let (cluster, node, page) = (self.cluster.clone(), self.node.clone(), self.links.node(&self.node));
+        let (gpus, last_seen) = (self.count("gpus")?, self.at("since_ms")?);
+        if self.kind == "late_node" {
+            let late_minutes = self.row.count("late_minutes")?;
+            return Ok(Notice::LateNode(LateNode { cluster, node, gpus, last_seen, late_minutes, page }));
         }
-        "hung" => {
-            let job = row.word("job")?;
-            let power_mw = row.count("power_mw")?.ok_or_else(|| format!("a row of {kind} has no `power_mw`"))?;
-            Notice::Hung(Hung {
-                page: links.job(&cluster, &job),
-                job_name: text("job_name")?,
-                user: text("user")?,
-                team: row.word("team")?,
-                gpus: gpus()?,
-                since: needed("since_ms")?,
-                sm_percent: percent("sm")?,
-                dram_percent: percent("dram")?,
-                power_watts: ((power_mw + 500) / 1_000).to_string(),
-                cluster,
-                node,
-                job,
-            })
+        let state = match (self.text("state")?, self.text("reason")?) {
+            (Some(state), Some(reason)) => Some(format!("{state}: {reason}")),
+            (state, reason) => state.or(reason),
+        };
+        let jobs = self.count("jobs")?;
+        Ok(Notice::NodeLost(NodeLost { cluster, node, gpus, jobs, last_seen, state, page }))
+    }
+
+    fn card(&self) -> Result<Notice, Trouble> {
+        let (cluster, node, page) = (self.cluster.clone(), self.node.clone(), self.links.node(&self.node));
+        let (model, since) = (self.text("model")?.unwrap_or_else(|| "-".to_owned()), self.instant("since_ms")?);
+        if self.kind == "uncalibrated" {
+            let gpus = self.count("gpus")?;
+            return Ok(Notice::Uncalibrated(Uncalibrated { cluster, node, gpus, model, since, page }));
         }
-        other => return Err(format!("`{other}` is no kind of what stands wrong")),
-    })
+        let uuid = self.row.word("device")?;
+        Ok(Notice::UnregisteredGpu(UnregisteredGpu { cluster, node, uuid, model, first_seen: since, page }))
+    }
+
+    fn memory(&self) -> Result<Notice, Trouble> {
+        let job = self.row.word("job")?;
+        Ok(Notice::MemoryOverQuota(MemoryOverQuota {
+            page: self.links.job(&self.cluster, &job),
+            cluster: self.cluster.clone(),
+            node: self.node.clone(),
+            job,
+            job_name: self.text("job_name")?,
+            user: self.text("user")?,
+            team: self.row.word("team")?,
+            used_gib: self.decimal("used_gib")?,
+            limit_gib: self.decimal("limit_gib")?,
+            at: self.instant("to_ms")?,
+        }))
+    }
+
+    fn hung(&self) -> Result<Notice, Trouble> {
+        let job = self.row.word("job")?;
+        Ok(Notice::Hung(Hung {
+            page: self.links.job(&self.cluster, &job),
+            cluster: self.cluster.clone(),
+            node: self.node.clone(),
+            job,
+            job_name: self.text("job_name")?,
+            user: self.text("user")?,
+            team: self.row.word("team")?,
+            gpus: self.count("gpus")?,
+            since: self.instant("since_ms")?,
+            sm_percent: self.percent("sm")?,
+            dram_percent: self.percent("dram")?,
+            power_watts: ((self.count("power_mw")? + 500) / 1_000).to_string(),
+        }))
+    }
 }
 
 /// What a look found and did.
@@ -269,18 +298,15 @@ mod tests {
         let Notice::Conflict(conflict) = &found[3] else { panic!() };
         assert_eq!((conflict.holders.len(), conflict.at.hours.as_str()), (2, "0.3"));
         let Notice::Hung(hung) = &found[7] else { panic!() };
-        assert_eq!(
-            (hung.sm_percent.as_str(), hung.dram_percent.as_str(), hung.power_watts.as_str()),
-            ("100", "0", "142")
-        );
-        assert_eq!(hung.page, "https://h/job?job=alpha%2F7");
+        assert_eq!((hung.sm_percent.as_str(), hung.dram_percent.as_str(), hung.power_watts.as_str()), ("100", "0", "142"));
+        assert_eq!(hung.page, "https://h/job?run=alpha%2F7");
     }
 
     #[test]
     fn a_row_that_lacks_what_its_kind_has_is_an_error_that_names_it() {
         let one = |of: Value| notices(&json!({"rows": [row(of)]}), &Links::new(None), Tz::UTC).unwrap_err();
         assert!(one(json!({"kind": "gap", "since_ms": 0})).contains("hours"));
-        assert!(one(json!({"kind": "hung", "job": "7", "team": "nlp"})).contains("power_mw"));
+        assert!(one(json!({"kind": "hung", "job": "7", "team": "nlp"})).contains("gpus"));
         assert!(one(json!({"kind": "else"})).contains("`else`"));
     }
 }

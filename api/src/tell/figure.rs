@@ -79,11 +79,6 @@ pub(super) fn hours_of_ms(ms: i128) -> String {
     Decimal { value: rounded(ms * 10, HOUR_MS), digits: 1 }.to_string()
 }
 
-/// Decimal hours with one digit.
-pub(super) fn hours(text: &str) -> Option<String> {
-    Some(Decimal::read(text)?.to_digits(1).to_string())
-}
-
 /// A part of a whole in percent, with so many digits; none where there is no whole.
 pub(super) fn percent(part: i128, whole: i128, digits: u32) -> Option<String> {
     (whole > 0).then(|| Decimal { value: rounded(part * 100 * 10_i128.pow(digits), whole), digits }.to_string())
@@ -123,7 +118,6 @@ mod tests {
     fn hours_and_percents_are_those_of_the_documents() {
         assert_eq!(hours_of_ms(180_000), "0.1");
         assert_eq!(hours_of_ms(44_928_000_000), "12480.0");
-        assert_eq!(hours("3.2499").as_deref(), Some("3.2"));
         assert_eq!(percent(61, 100, 0).as_deref(), Some("61"));
         assert_eq!(percent(1, 3, 1).as_deref(), Some("33.3"));
         assert_eq!(percent(1, 0, 0), None);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::figure::percent_of_share;
 use super::link::Links;
 use super::read::{Row, Trouble, rows};
-use super::when::{self, Stretch};
+use super::when::Stretch;
 
 /// The assessment; none where nothing is known of the fleet in that time.
 ///
@@ -40,7 +40,6 @@ pub(super) fn assessment(
         Ok(Trend { now, before: share("before")? })
     };
     let advice = of("advice").map(advice).collect::<Result<Vec<_>, _>>()?;
-    let tz = zone.parse().map_err(|_| format!("`{zone}` is no zone"))?;
     Ok(Some(Notice::HealthAssessment(HealthAssessment {
         from: half.first.clone(),
         to: half.last.clone(),
@@ -55,7 +54,7 @@ pub(super) fn assessment(
         unallocated: trend("unallocated")?,
         coverage: trend("coverage")?,
         advice,
-        page: links.health(&half.first, &when::day(half.window.to_ms, tz)),
+        page: links.health(half.month()),
     })))
 }
 
@@ -87,7 +86,7 @@ mod tests {
 
     #[test]
     fn an_assessment_has_its_verdict_figures_and_advice_and_none_without_capacity() {
-        let half = when::half_year(instant("2026-07-02", Tz::UTC).unwrap(), Tz::UTC).unwrap();
+        let half = super::super::when::half_year(instant("2026-07-02", Tz::UTC).unwrap(), Tz::UTC).unwrap();
         let mut all = vec![row("verdict", "watch", Value::Null, json!("100.0000"), Value::Null, Value::Null)];
         for word in ["allocated", "busy", "not_used", "unallocated", "unavailable", "coverage"] {
             all.push(row("figure", word, json!("0.497000"), json!("50.0000"), Value::Null, Value::Null));
@@ -100,7 +99,7 @@ mod tests {
         assert_eq!((told.verdict, told.gpus, told.busy.now.as_str()), (Verdict::Watch, 256, "49.7"));
         assert_eq!((told.busy.before, told.advice[0].amount.clone()), (None, None));
         assert_eq!(told.advice[0].hours, "1000.0");
-        assert_eq!(told.page, "/health?from=2026-01-01&to=2026-07-01");
+        assert_eq!(told.page, "/health?month=2026-06");
         let nothing = json!({"currency": null, "rows": []});
         assert_eq!(assessment(&nothing, &half, "UTC", &Links::new(None)), Ok(None));
     }

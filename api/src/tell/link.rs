@@ -27,23 +27,18 @@ impl Links {
     pub(super) fn statement(&self, month: &str, team: Option<&str>) -> String {
         match team {
             None => self.to("/chargeback", &[("month", month)]),
-            Some(team) => self.to("/chargeback/statement", &[("month", month), ("filter", &format!("team={team}"))]),
+            Some(team) => self.to("/chargeback/statement", &[("month", month), ("team", team)]),
         }
     }
 
     /// Findings of a month.
-    pub(super) fn waste_of_month(&self, month: &str, team: &str) -> String {
-        self.to("/waste", &[("month", month), ("filter", &format!("team={team}"))])
+    pub(super) fn waste(&self, month: &str, team: &str) -> String {
+        self.to("/waste", &[("month", month), ("team", team)])
     }
 
-    /// Findings of some days; `end` is the first day after them.
-    pub(super) fn waste(&self, first: &str, end: &str, team: &str) -> String {
-        self.to("/waste", &[("from", first), ("to", end), ("filter", &format!("team={team}"))])
-    }
-
-    /// The health assessment of some days; `end` is the first day after them.
-    pub(super) fn health(&self, first: &str, end: &str) -> String {
-        self.to("/health", &[("from", first), ("to", end)])
+    /// The health assessment up to a month.
+    pub(super) fn health(&self, month: &str) -> String {
+        self.to("/health", &[("month", month)])
     }
 
     /// Budgets stand on the overview.
@@ -53,12 +48,12 @@ impl Links {
 
     /// A node of the fleet.
     pub(super) fn node(&self, node: &str) -> String {
-        self.to("/fleet", &[("filter", &format!("node={node}"))])
+        self.to("/fleet", &[("node", node)])
     }
 
     /// A run.
     pub(super) fn job(&self, cluster: &str, job: &str) -> String {
-        self.to("/job", &[("job", &format!("{cluster}/{job}"))])
+        self.to("/job", &[("run", &format!("{cluster}/{job}"))])
     }
 
     /// Where contacts are.
@@ -81,8 +76,8 @@ mod tests {
         let links = Links::new(Some("https://gpu.example.org/"));
         assert_eq!(
             links.statement("2026-10", Some("视觉 <b>&month=x")),
-            "https://gpu.example.org/chargeback/statement?month=2026-10&filter=team%3D%E8%A7%86%E8%A7%89+%3Cb%3E%26month%3Dx"
+            "https://gpu.example.org/chargeback/statement?month=2026-10&team=%E8%A7%86%E8%A7%89+%3Cb%3E%26month%3Dx"
         );
-        assert_eq!(Links::new(None).node("gpu01"), "/fleet?filter=node%3Dgpu01");
+        assert_eq!(Links::new(None).job("alpha", "7[2]"), "/job?run=alpha%2F7%5B2%5D");
     }
 }

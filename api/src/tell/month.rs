@@ -168,7 +168,7 @@ impl<'a> Month<'a> {
             findings: beside.findings.get(team).cloned().unwrap_or_default(),
             notes: more.to_vec(),
             page: links.statement(&self.period, Some(team)),
-            findings_page: links.waste_of_month(&self.period, team),
+            findings_page: links.waste(&self.period, team),
         }))
     }
 

@@ -68,7 +68,6 @@ pub(super) fn digests(
 ) -> Result<BTreeMap<String, Notice>, Trouble> {
     let currency = charges.get("currency").and_then(Value::as_str).ok_or("charges have no currency")?;
     let mut found = by_team(findings, language)?;
-    let end = super::when::day(week.window.to_ms, zone.parse().map_err(|_| format!("`{zone}` is no zone"))?);
     let mut out = BTreeMap::new();
     for row in rows(charges, "rows")? {
         let Some(team) = row.text("team")?.map(str::to_owned) else { continue };
@@ -85,7 +84,7 @@ pub(super) fn digests(
             not_used_percent,
             amount: amount.to_string(),
             findings: found.remove(&team).unwrap_or_default(),
-            page: links.waste(&week.first, &end, &team),
+            page: links.waste(week.month(), &team),
             team: team.clone(),
         };
         out.insert(team, Notice::WasteDigest(digest));
@@ -134,7 +133,7 @@ mod tests {
                 ("idle_since c/4", "7.0", Some("5.00")),
             ]
         );
-        assert_eq!(nlp.page, "/waste?from=2026-10-26&to=2026-11-02&filter=team%3Dnlp");
+        assert_eq!(nlp.page, "/waste?month=2026-11&team=nlp");
         let zh = by_team(&findings, Language::Zh).unwrap();
         assert_eq!((zh["nlp"][0].remedy.as_str(), &zh["vision"][0].amount), ("结束", &None));
     }

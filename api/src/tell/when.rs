@@ -28,6 +28,13 @@ pub(super) struct Stretch {
     pub(super) last: String,
 }
 
+impl Stretch {
+    /// The month of its last day.
+    pub(super) fn month(&self) -> &str {
+        self.last.get(..7).unwrap_or(&self.last)
+    }
+}
+
 fn local_date(ms: i64, zone: Tz) -> Option<NaiveDate> {
     chrono::DateTime::from_timestamp_millis(ms).map(|t| t.with_timezone(&zone).date_naive())
 }

@@ -56,11 +56,8 @@ pub(super) async fn run(place: &Place, asked: &Serve) -> anyhow::Result<Outcome>
     let local = listener.local_addr()?;
     let nobody = !has_tokens && !config.open && config.proxy.is_none();
     let code = if asked.link || nobody { Some(hex(&token::random()?)) } else { None };
-    let stop = Stop::default();
-    let writing = Arc::new(Mutex::new(()));
-    let ledger = Arc::new(Ledger::new(place.clone(), Arc::clone(&writing)));
-    let settings = settings(place, local, acceptor.is_some())?;
-    let app = App::new(ledger, settings, place.control_path(&lake)?, Arc::new(clock::now_ms), stop.clone());
+    let (app, writing) = shared(place, &lake, settings(place, local, acceptor.is_some())?)?;
+    let stop = app.stop().clone();
     let guard = guard(config, code.clone(), acceptor.is_some());
     tokio::spawn(signals(stop.clone()));
     let mut running = start(&app, place, &writing);
@@ -130,6 +127,14 @@ fn host_of(url: &str) -> Option<String> {
         _ => host,
     };
     (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// What loops and routes of a place share, and who of them writes.
+fn shared(place: &Place, lake: &Lake, settings: Settings) -> anyhow::Result<(App, Arc<Mutex<()>>)> {
+    let writing = Arc::new(Mutex::new(()));
+    let ledger = Arc::new(Ledger::new(place.clone(), Arc::clone(&writing)));
+    let path = place.control_path(lake)?;
+    Ok((App::new(ledger, settings, path, Arc::new(clock::now_ms), Stop::default()), writing))
 }
 
 fn settings(place: &Place, local: SocketAddr, tls: bool) -> anyhow::Result<Settings> {

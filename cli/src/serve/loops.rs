@@ -34,6 +34,7 @@ async fn take_in(app: &App, place: &Place, writing: &Mutex<()>) -> anyhow::Resul
     let _right = writing.lock().await;
     let taken = place::take_in(&lake).await?;
     let built = place::build(&lake, place.partitions()).await?;
+    app.loops().wake("tell");
     app.events().tell("cut", Audience::All, app.now_ms(), json!({"segments": taken.segments}));
     if !taken.quarantined.is_empty() {
         let data = json!({"quarantined": taken.quarantined.len()});

@@ -7,6 +7,7 @@ use gpuledger_api::answer::{Month, Place as Told};
 use gpuledger_api::ask::Ask;
 use gpuledger_api::problem::Problem;
 use gpuledger_api::state::chain;
+use gpuledger_schema::path;
 use gpuledger_schema::unit::DAY_MS;
 use gpuledger_schema::window;
 
@@ -28,6 +29,8 @@ impl Ledger {
         let mut told = Told { zone: zone.map(|z| z.name().to_owned()), currency, ..Told::default() };
         let Some(at) = Open::newest(&lake).await.map_err(|e| problem_of(&e))? else { return Ok(told) };
         told.cut = Some(at.cut);
+        let waiting = lake.list_nested(path::INBOX).await.map_err(unavailable)?;
+        told.waiting_segments = Some(waiting.iter().filter(|o| o.name.ends_with(".parquet")).count() as u64);
         let Some((first, last)) = at.days else { return Ok(told) };
         let zone = zone.unwrap_or(chrono_tz::UTC);
         let (from_ms, to_ms) = (i64::from(first) * DAY_MS, (i64::from(last) + 1) * DAY_MS);

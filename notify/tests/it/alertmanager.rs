@@ -91,3 +91,77 @@ fn a_person_or_an_address_is_no_label() {
     let node = examples::all().into_iter().find(|n| n.name() == "late_node").unwrap();
     assert!(alert(&texts, &config, &node, Language::En).unwrap().labels.contains("alpha/gpu01"));
 }
+
+/// Debian's Alertmanager on a port of its own; ends with the test.
+struct Manager {
+    child: std::process::Child,
+    _folder: tempfile::TempDir,
+    url: String,
+}
+
+impl Drop for Manager {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Manager {
+    /// Starts one, or says which test is skipped for want of it.
+    async fn start(test: &str) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("alertmanager.yml");
+        std::fs::write(&config, "route:\n  receiver: none\nreceivers:\n  - name: none\n").unwrap();
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let spawned = std::process::Command::new("prometheus-alertmanager")
+            .arg(format!("--config.file={}", config.display()))
+            .arg(format!("--storage.path={}", folder.path().display()))
+            .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+            .args(["--cluster.listen-address=", "--log.level=error"])
+            .spawn();
+        let Ok(child) = spawned else {
+            println!("skipped: {test}: prometheus-alertmanager is not installed");
+            return None;
+        };
+        let manager = Self { child, _folder: folder, url: format!("http://127.0.0.1:{port}") };
+        for _ in 0..600 {
+            let ready = reqwest::get(format!("{}/-/ready", manager.url)).await;
+            if ready.is_ok_and(|answer| answer.status().is_success()) {
+                return Some(manager);
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+        panic!("the Alertmanager did not become ready within a minute");
+    }
+
+    async fn active(&self) -> Vec<Value> {
+        let answer = reqwest::get(format!("{}/api/v2/alerts?active=true", self.url)).await.unwrap();
+        serde_json::from_str(&answer.text().await.unwrap()).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_real_alertmanager_takes_what_stands_and_hears_of_its_end() {
+    let Some(manager) = Manager::start("a_real_alertmanager_takes_what_stands_and_hears_of_its_end").await else { return };
+    let post = Post::new();
+    let text = format!("[alertmanager]\nurl = \"{}\"\nallow_http = true\n", manager.url);
+    let config = read(&text).alertmanager.unwrap();
+    // it has a clock of its own: alerts of another time would have ended long ago
+    let now_ms = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
+    let notices: Vec<Notice> = examples::all();
+    let texts = Texts::new().unwrap();
+    let whole = read(&text);
+    let kinds: Vec<&'static str> = notices.iter().map(Notice::name).collect();
+    let alerts: Vec<_> = notices.iter().map(|n| alert(&texts, &whole, n, Language::Zh).unwrap()).collect();
+    let (of_kinds, made) = (kinds.clone(), alerts);
+    post.store.call(move |control| control.set_alerts(&of_kinds, &made, now_ms - MINUTE)).await.unwrap();
+    assert_eq!(tell(&post.store, &config, now_ms).await.unwrap(), notices.len(), "it takes every kind, whatever is in its texts");
+    let active = manager.active().await;
+    assert_eq!(active.len(), notices.len());
+    let hung = active.iter().find(|a| a["labels"]["alertname"] == "gpuledger_hung").unwrap();
+    assert_eq!((&hung["labels"]["severity"], &hung["labels"]["job"]), (&"critical".into(), &"2447150".into()));
+    // all of it ends, and it hears of that
+    post.store.call(move |control| control.set_alerts(&kinds, &[], now_ms)).await.unwrap();
+    assert_eq!(tell(&post.store, &config, now_ms).await.unwrap(), notices.len());
+    assert!(manager.active().await.is_empty(), "{:?}", manager.active().await);
+}

@@ -93,3 +93,13 @@ async fn what_does_not_work_says_what_and_what_to_do() {
     assert_eq!(of("contacts", "role on-call").health, Health::Doubtful);
     assert!(found.iter().filter(|f| f.health != Health::Good).all(|f| f.advice.is_some()));
 }
+
+#[test]
+fn the_example_of_a_configuration_is_right() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/notify.toml");
+    let whole: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
+    let config: gpuledger_notify::config::NotifyConfig = whole["notify"].clone().try_into().unwrap();
+    let (calendars, wrong) = config.check();
+    assert!(wrong.is_empty() && calendars.contains_key("office"), "{wrong:?}");
+    assert!(config.mail.is_some() && config.webhook.contains_key("ops") && config.alertmanager.is_some());
+}
