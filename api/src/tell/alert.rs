@@ -21,16 +21,8 @@ use crate::state::chain;
 use crate::who::{Role, Who};
 
 /// Kinds that a look sees: what is not in it any more has ended.
-pub(super) const KINDS: [&str; 8] = [
-    "late_node",
-    "node_lost",
-    "gap",
-    "conflict",
-    "uncalibrated",
-    "unregistered_gpu",
-    "memory_over_quota",
-    "hung",
-];
+pub(super) const KINDS: [&str; 8] =
+    ["late_node", "node_lost", "gap", "conflict", "uncalibrated", "unregistered_gpu", "memory_over_quota", "hung"];
 /// More of one kind that begin in one look are told in one message: a switch that fails must not be a mail for each node behind it.
 const MANY: usize = 10;
 /// Places that such a message names.
@@ -45,7 +37,8 @@ pub(super) fn notices(document: &Value, links: &Links, zone: Tz) -> Result<Vec<N
 }
 
 fn notice(row: Row<'_>, links: &Links, zone: Tz) -> Result<Notice, Trouble> {
-    let read = Reader { row, kind: row.word("kind")?, cluster: row.word("cluster")?, node: row.word("node")?, links, zone };
+    let read =
+        Reader { row, kind: row.word("kind")?, cluster: row.word("cluster")?, node: row.word("node")?, links, zone };
     match read.kind.as_str() {
         "late_node" | "node_lost" => read.silent_node(),
         "uncalibrated" | "unregistered_gpu" => read.card(),
@@ -298,7 +291,10 @@ mod tests {
         let Notice::Conflict(conflict) = &found[3] else { panic!() };
         assert_eq!((conflict.holders.len(), conflict.at.hours.as_str()), (2, "0.3"));
         let Notice::Hung(hung) = &found[7] else { panic!() };
-        assert_eq!((hung.sm_percent.as_str(), hung.dram_percent.as_str(), hung.power_watts.as_str()), ("100", "0", "142"));
+        assert_eq!(
+            (hung.sm_percent.as_str(), hung.dram_percent.as_str(), hung.power_watts.as_str()),
+            ("100", "0", "142")
+        );
         assert_eq!(hung.page, "https://h/job?run=alpha%2F7");
     }
 

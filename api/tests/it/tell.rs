@@ -52,7 +52,7 @@ fn bill(period: &str, closed: Option<&str>) -> Value {
         Some(hash) => {
             let closed = if period == "2026-10" { "2026-11-04T08:00:00Z" } else { "2026-10-04T08:00:00Z" };
             json!({"state": "closed", "close_id": "x", "closed": closed, "output_sha256": hash})
-        },
+        }
         None => json!({"state": "draft", "cut": 7, "as_of": "2026-11-01T00:00:00Z"}),
     };
     json!({"format": "gpuledger.bill/1", "period": period, "zone": "Europe/Berlin", "currency": "EUR", "digits": 2, "state": state,
@@ -113,7 +113,11 @@ impl Answers for Written {
     }
 
     async fn place(&self) -> Place {
-        let month = |m: &(&str, &str, Option<&str>)| Month { month: m.0.into(), state: m.1.into(), hash: m.2.map(str::to_owned) };
+        let month = |m: &(&str, &str, Option<&str>)| Month {
+            month: m.0.into(),
+            state: m.1.into(),
+            hash: m.2.map(str::to_owned),
+        };
         Place {
             zone: Some(ZONE.name().into()),
             currency: Some("EUR".into()),
@@ -206,8 +210,7 @@ async fn a_close_is_told_once_however_often_it_is_looked_and_whatever_restarts()
     let nlp = all.iter().find(|m| m.address == "nlp@example.org" && m.kind == "statement_lead").unwrap();
     assert!(nlp.language == "zh" && nlp.title.starts_with("nlp 2026年10月"), "{}", nlp.title);
     assert!(nlp.body_text.contains("https://gpu.example.org/chargeback/statement?month=2026-10&team=nlp"));
-    let files: Vec<String> =
-        site.control().attachments(nlp.message_id).unwrap().into_iter().map(|a| a.name).collect();
+    let files: Vec<String> = site.control().attachments(nlp.message_id).unwrap().into_iter().map(|a| a.name).collect();
     assert_eq!(files, ["nlp-2026-10-statement.pdf", "nlp-2026-10-findings.csv"]);
     // a second round of the same server, a server that was started anew, and one beside it
     let before = site.messages().len();
@@ -239,7 +242,8 @@ async fn a_draft_goes_out_when_the_month_is_over_and_known_and_the_close_after_i
     assert!(site.told().iter().all(|t| !t.0.starts_with("statement")), "the last day is not in yet");
     look_once(&site.start(october("collecting", None))).await.unwrap();
     look_once(&site.start(october("collecting", None))).await.unwrap();
-    let titles = |kind: &str| site.messages().into_iter().filter(|m| m.kind == kind).map(|m| m.title).collect::<Vec<_>>();
+    let titles =
+        |kind: &str| site.messages().into_iter().filter(|m| m.kind == kind).map(|m| m.title).collect::<Vec<_>>();
     assert_eq!(titles("statement_finance").len(), 1);
     assert!(titles("statement_finance")[0].starts_with("Draft of October 2026"), "{:?}", titles("statement_finance"));
     site.pass(3 * 24 * HOUR);
@@ -255,7 +259,10 @@ async fn what_fails_keeps_back_nothing_else_and_comes_when_it_can() {
     let why = look_once(&site.start(lost)).await.unwrap_err();
     assert!(why.contains("statement: the lake is away"), "{why}");
     let kinds: Vec<String> = site.told().into_iter().map(|t| t.0).collect();
-    assert!(kinds.contains(&"waste_digest".to_owned()) && !kinds.contains(&"statement_finance".to_owned()), "{kinds:?}");
+    assert!(
+        kinds.contains(&"waste_digest".to_owned()) && !kinds.contains(&"statement_finance".to_owned()),
+        "{kinds:?}"
+    );
     // a file that cannot be made is named in the mail that goes without it
     look_once(&site.start(Written { pdf_fails: true, ..october("closed", hash) })).await.unwrap();
     let vision = site.messages().into_iter().find(|m| m.kind == "statement_lead" && m.address.starts_with("vision"));
@@ -272,7 +279,11 @@ async fn the_week_is_told_to_each_lead_in_their_language() {
     let of: BTreeMap<&str, &str> = digests.iter().map(|m| (m.address.as_str(), m.language.as_str())).collect();
     assert_eq!(of, BTreeMap::from([("nlp@example.org", "zh"), ("vision@example.org", "en")]));
     assert_eq!(digests.len(), 2);
-    assert!(digests[1].title.contains("2026-10-26 to 2026-11-01: 10.0 GPU-hours held and not used (EUR 30.00)"), "{}", digests[1].title);
+    assert!(
+        digests[1].title.contains("2026-10-26 to 2026-11-01: 10.0 GPU-hours held and not used (EUR 30.00)"),
+        "{}",
+        digests[1].title
+    );
 }
 
 fn late(node: &str) -> Value {
@@ -344,7 +355,11 @@ async fn who_has_no_address_is_told_to_operators_once_a_day() {
     look_once(&site.start(watched(&["gpu01", "gpu02"]))).await.unwrap();
     let told: Vec<Message> = site.messages();
     assert_eq!(told.len(), 1, "{:?}", site.told());
-    assert!(told[0].kind == "no_contact" && told[0].title.starts_with("No address of role:on-call"), "{}", told[0].title);
+    assert!(
+        told[0].kind == "no_contact" && told[0].title.starts_with("No address of role:on-call"),
+        "{}",
+        told[0].title
+    );
 }
 
 #[tokio::test]
@@ -362,7 +377,9 @@ async fn a_message_that_failed_is_told_to_operators_once_and_a_bad_address_stops
     look_once(&site.start(watched(&["gpu01"]))).await.unwrap();
     let undelivered: Vec<Message> = site.messages().into_iter().filter(|m| m.kind == "undelivered").collect();
     assert_eq!(undelivered.len(), 1);
-    assert!(undelivered[0].address == "operator@example.org" && undelivered[0].body_text.contains("oncall@example.org"));
+    assert!(
+        undelivered[0].address == "operator@example.org" && undelivered[0].body_text.contains("oncall@example.org")
+    );
     // and that this one does not arrive is told to nobody
     site.pass(13 * HOUR);
     deliver(app.clone()).await.unwrap();

@@ -40,7 +40,7 @@ fn a_newer_format_is_refused() {
     for error in [Control::open(&ledger.path()).unwrap_err(), Control::open_read_only(&ledger.path()).unwrap_err()] {
         assert_eq!(
             error.to_string(),
-            format!("control file {} has format 99, this gpuledger reads format 6", ledger.path().display())
+            format!("control file {} has format 99, this gpuledger reads format 7", ledger.path().display())
         );
     }
 }
@@ -111,7 +111,7 @@ fn the_edits_of_an_older_file_become_the_first_entries_of_the_audit_log() {
     .unwrap();
     drop(old);
     let refused = Control::open_read_only(&path).unwrap_err();
-    assert!(refused.to_string().ends_with("has format 2, this gpuledger reads format 6"), "{refused}");
+    assert!(refused.to_string().ends_with("has format 2, this gpuledger reads format 7"), "{refused}");
 
     let control = Control::open(&path).unwrap();
     let edits = control.edits(Rates).unwrap();

@@ -142,7 +142,9 @@ impl Manager {
 
 #[tokio::test]
 async fn a_real_alertmanager_takes_what_stands_and_hears_of_its_end() {
-    let Some(manager) = Manager::start("a_real_alertmanager_takes_what_stands_and_hears_of_its_end").await else { return };
+    let Some(manager) = Manager::start("a_real_alertmanager_takes_what_stands_and_hears_of_its_end").await else {
+        return;
+    };
     let post = Post::new();
     let text = format!("[alertmanager]\nurl = \"{}\"\nallow_http = true\n", manager.url);
     let config = read(&text).alertmanager.unwrap();
@@ -155,7 +157,11 @@ async fn a_real_alertmanager_takes_what_stands_and_hears_of_its_end() {
     let alerts: Vec<_> = notices.iter().map(|n| alert(&texts, &whole, n, Language::Zh).unwrap()).collect();
     let (of_kinds, made) = (kinds.clone(), alerts);
     post.store.call(move |control| control.set_alerts(&of_kinds, &made, now_ms - MINUTE)).await.unwrap();
-    assert_eq!(tell(&post.store, &config, now_ms).await.unwrap(), notices.len(), "it takes every kind, whatever is in its texts");
+    assert_eq!(
+        tell(&post.store, &config, now_ms).await.unwrap(),
+        notices.len(),
+        "it takes every kind, whatever is in its texts"
+    );
     let active = manager.active().await;
     assert_eq!(active.len(), notices.len());
     let hung = active.iter().find(|a| a["labels"]["alertname"] == "gpuledger_hung").unwrap();
