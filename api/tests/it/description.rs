@@ -9,6 +9,7 @@ fn the_description_is_the_one_that_was_agreed_on() {
     let made = format!("{:#}\n", openapi::document("0.0.0"));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/openapi.json");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, &made).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
