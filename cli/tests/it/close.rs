@@ -260,33 +260,3 @@ fn a_disputed_line_holds_the_close_up() {
     closed(&site, "2025-03");
     site.run(&["statement", "accept", "2025-03", &line, "--by", "ada"]).fails(2, &["is closed"]);
 }
-
-/// What violates an invariant stands against the close of its own month, and against a close that would correct that month by it; it
-/// cannot be waived. A month that has nothing to do with it is closed.
-#[test]
-fn what_violates_an_invariant_is_neither_closed_nor_corrected_by() {
-    let site = fleet("UTC");
-    let job =
-        |id: u32, day: &str| format!("{id}|a|COMPLETED|{day}T00:00:00|{day}T00:00:00|{day}T02:00:00|gres/gpu=1|n1\n");
-    let header = "JobID|Account|State|Submit|Start|End|AllocTRES|NodeList\n";
-    site.sacct("UTC", &[header, &job(1, "2025-03-02"), &job(2, "2025-04-02"), &job(3, "2025-05-02")].concat());
-    let twice = |month: &str, next: &str| {
-        let pools = format!("pool,node_pattern,from,to\np1,n1,{month}-01,{next}-01\np2,n*,{month}-01,{next}-01\n");
-        let file = site.file("pools.csv", pools);
-        site.ok(&["pools", "import", &file, "--force", "--reason", "a mistake", "--approver", "grace"]);
-    };
-    // two pools claim the node in May: March and April have nothing to do with it
-    twice("2025-05", "2025-06");
-    let check = site.run(&["check"]);
-    assert!(check.code == 1 && check.out.lines().any(|l| l.starts_with("L7") && l.contains("VIOLATED")), "{check:#?}");
-    closed(&site, "2025-03");
-    closed(&site, "2025-04");
-    let may = close(&site, "2025-05", &WAIVE);
-    assert!(may.code == 1 && may.out.contains("check:L7 [OPEN, cannot be waived]"), "{may:#?}");
-    assert!(!may.out.contains("check:L7:"), "{may:#?}");
-    close(&site, "2025-05", &["--waive", "check", "--reason", "x", "--approver", "y"]).fails(2, &["cannot be waived"]);
-    // and in March, which is closed: what would correct it is looked at too
-    twice("2025-03", "2025-04");
-    let may = close(&site, "2025-05", &WAIVE);
-    assert!(may.code == 1 && may.out.contains("check:L7:2025-03 [OPEN, cannot be waived]"), "{may:#?}");
-}
