@@ -201,6 +201,9 @@ async fn admit(app: &App, guard: &Guard, peer: IpAddr, request: &mut Request) ->
         Err(_) if needs_nobody => (None, true),
         other => other?,
     };
+    if who.is_none() && !needs_nobody {
+        return Err(Problem::unknown());
+    }
     let is_change = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     if is_change && by_browser {
         same_origin(headers)?;
@@ -211,8 +214,7 @@ async fn admit(app: &App, guard: &Guard, peer: IpAddr, request: &mut Request) ->
             request.extensions_mut().insert(who);
             if may { Ok(()) } else { Err(too_many("too many requests; slow down")) }
         }
-        None if needs_nobody => Ok(()),
-        None => Err(Problem::unknown()),
+        None => Ok(()),
     }
 }
 
