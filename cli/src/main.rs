@@ -18,7 +18,7 @@ use clap::Parser;
 use crate::args::Args;
 use crate::outcome::Outcome;
 
-/// The engine's threads ask for memory all the time: with the system's allocator that is a fifth of what the demo takes.
+/// The engine's threads ask for memory all the time, and wait for each other in the system's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(march.window, ask("from=2026-03-01&to=2026-04-01").unwrap().window);
         // C28: the boundary of a month is local midnight, whatever the zone of the machine
         let april = ask("month=2026-04").unwrap().window.unwrap();
-        assert_eq!(gpuledger_schema::window::show_ms(april.0, chrono_tz::UTC), "2026-03-31 16:00:00");
+        assert_eq!(gpuledger_schema::window::show_ms(april.0, chrono_tz::UTC), "2026-03-31T16:00:00+00:00");
         assert_eq!(ask("").unwrap().window, None);
     }
 
