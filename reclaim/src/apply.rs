@@ -219,7 +219,7 @@ impl<W: World, A: Actuator, N: Notifier, S: Store> Engine<W, A, N, S> {
         if self.store.is_news(&name, &alert.text, self.clock.now_ms())?
             && let Err(e) = self.notifier.alert(&alert).await
         {
-            tracing::error!(error = %e, alert = alert.text, "an alert was not taken");
+            tracing::warn!(error = %e, alert = alert.text, "an alert was not taken");
             self.store.not_told(&name)?;
         }
         Ok(())
