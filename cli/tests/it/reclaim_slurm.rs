@@ -135,6 +135,7 @@ fn of_job<'a>(cases: &'a [Value], job: &str) -> Option<&'a Value> {
 }
 
 #[test]
+#[ignore = "minutes of real time that nothing else may take: run it alone, with `--ignored`"]
 fn reclaim_slurm_an_idle_job_is_warned_asked_for_a_checkpoint_put_back_and_seen_free() {
     let base = Site::new();
     let Some(mail) = Mail::start(base.beside("mail")) else { return };

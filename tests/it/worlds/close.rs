@@ -324,6 +324,8 @@ async fn worlds_without_minutes_a_close_is_proved_from_its_cells() {
     // the month before has usage too: while it is open its minutes stay
     closed(&site, 2, ask("2026-02", chrono_tz::UTC, 0)).await;
     let done = closed(&site, 2, ask("2026-03", chrono_tz::UTC, 1)).await;
+    // an open month looks back for failures of devices, a closed one does not
+    closed(&site, 2, ask("2026-04", chrono_tz::UTC, 2)).await;
     let path = |file: &close::DataFile| site.folder.path().join("lake").join(&file.path);
     // minutes that go before their time are no matter of retention
     let minute = done.files.iter().find(|f| f.table == "device_minute").expect("minutes");
