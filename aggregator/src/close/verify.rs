@@ -8,7 +8,7 @@ use datafusion::arrow::compute::{concat_batches, lexsort_to_indices, take};
 use datafusion::logical_expr::{col, lit};
 use futures::{StreamExt, stream};
 use gpuledger_schema::path;
-use gpuledger_schema::table::{SESSION_DAY, StatementLineRow, Table, USAGE};
+use gpuledger_schema::table::{self, SESSION_DAY, StatementLineRow, Table, USAGE};
 use gpuledger_schema::window::Window;
 use serde::Serialize;
 
@@ -76,7 +76,7 @@ pub async fn verify(lake: &Lake, partitions: usize, period: &str) -> Result<Veri
         false => out.differs.push(format!("rows written have hash {hash}, the close {}", manifest.output_sha256)),
     }
     if missing.derived {
-        out.differs.push("cells are gone: lines and charges cannot be derived again".to_owned());
+        out.differs.push("cells or what describes them are gone: lines and charges cannot be derived again".to_owned());
         return Ok(out);
     }
     let reader = pinned(lake, partitions, &manifest).await?;
@@ -98,8 +98,8 @@ struct Missing {
 
 /// Every data file by size and hash. One of observed minutes may be gone where they are `past` their time; any other may not.
 async fn files(lake: &Lake, manifest: &Manifest, past: bool, out: &mut Verified) -> Result<Missing, CloseError> {
-    let minutes: BTreeSet<&str> =
-        gpuledger_schema::table::observed().iter().filter(|t| t.by_day).map(|t| t.name).collect();
+    let minutes: BTreeSet<&str> = table::observed().iter().filter(|t| t.by_day).map(|t| t.name).collect();
+    let derived: BTreeSet<&str> = table::derived().iter().map(|t| t.name).collect();
     let mut missing = Missing::default();
     let (mut equal, mut gone) = (0_usize, 0_usize);
     let mut reading = stream::iter(manifest.files.clone())
@@ -119,7 +119,7 @@ async fn files(lake: &Lake, manifest: &Manifest, past: bool, out: &mut Verified)
             None => {
                 let observed = minutes.contains(file.table.as_str());
                 missing.observed |= observed;
-                missing.derived |= file.table == USAGE.name;
+                missing.derived |= derived.contains(file.table.as_str());
                 match observed && past {
                     true => gone += 1,
                     false => out.differs.push(format!("{} is not there", file.path)),
