@@ -1,29 +1,11 @@
 //! Numbers as people and programs read them: exact decimals, made of integers.
 
+pub(crate) use gpuledger_schema::decimal::decimal;
+
 /// Milliseconds of an hour.
 const HOUR_MS: i128 = 3_600_000;
 
-/// `value / 10^digits`, exactly; with thousands separated by commas if `grouped`.
-pub(crate) fn decimal(value: i128, digits: u32, grouped: bool) -> String {
-    let digits = digits as usize;
-    let sign = if value < 0 { "-" } else { "" };
-    let padded = format!("{:0>width$}", value.unsigned_abs(), width = digits + 1);
-    let (whole, part) = padded.split_at(padded.len() - digits);
-    let mut out = sign.to_owned();
-    for (i, c) in whole.chars().enumerate() {
-        if grouped && i > 0 && (whole.len() - i) % 3 == 0 {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    if digits > 0 {
-        out.push('.');
-        out.push_str(part);
-    }
-    out
-}
-
-/// The same without zeros at the end of the part after the point: `1.500000` is `1.5`, `2.000000` is `2`.
+/// A [`decimal`] without zeros at the end of the part after the point: `1.500000` is `1.5`, `2.000000` is `2`.
 pub(crate) fn short_decimal(value: i128, digits: u32) -> String {
     let long = decimal(value, digits, false);
     if digits == 0 { long } else { long.trim_end_matches('0').trim_end_matches('.').to_owned() }

@@ -5,6 +5,7 @@
 
 pub mod bill;
 pub mod currency;
+pub mod decimal;
 pub mod hash;
 pub mod id;
 pub mod invariant;

@@ -9,9 +9,12 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::arrow::error::ArrowError;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::errors::ParquetError;
+use gpuledger_schema::decimal::decimal;
 
 use super::lang::width as width_of;
 use super::{Column, Kind, Report, Value};
+
+pub(crate) use gpuledger_schema::decimal::decimal as money;
 
 /// Columns of a terminal that a table should fit.
 const WIDTH: usize = 102;
@@ -59,14 +62,9 @@ pub enum RenderError {
     Parquet(#[source] ParquetError),
 }
 
-/// `value / 10^digits` with thousands separated by commas if `grouped`.
-pub(crate) fn money(value: i128, digits: u32, grouped: bool) -> String {
-    decimal(value, digits as usize, grouped)
-}
-
 /// Milliseconds as hours with `decimals`, rounded half away from zero, thousands separated.
 pub(crate) fn hours(ms: i128, decimals: usize) -> String {
-    decimal(scaled_hours(ms, decimals), decimals, true)
+    decimal(scaled_hours(ms, decimals), decimals as u32, true)
 }
 
 fn scaled_hours(ms: i128, decimals: usize) -> i128 {
@@ -75,32 +73,14 @@ fn scaled_hours(ms: i128, decimals: usize) -> i128 {
     (scaled + half) / 3_600_000
 }
 
-fn decimal(value: i128, digits: usize, grouped: bool) -> String {
-    let sign = if value < 0 { "-" } else { "" };
-    let padded = format!("{:0>width$}", value.unsigned_abs(), width = digits + 1);
-    let (whole, part) = padded.split_at(padded.len() - digits);
-    let mut out = sign.to_owned();
-    for (i, c) in whole.chars().enumerate() {
-        if grouped && i > 0 && (whole.len() - i) % 3 == 0 {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    if digits > 0 {
-        out.push('.');
-        out.push_str(part);
-    }
-    out
-}
-
 /// A value as people or machines read it.
 fn show(value: &Value, report: &Report, for_people: bool) -> String {
     let digits = report.currency.as_ref().map_or(2, super::Currency::digits);
     let hour_decimals = if for_people { report.table_decimals } else { 4 };
     match value {
         Value::Text(t) => t.clone(),
-        Value::Ms(ms) => decimal(scaled_hours(*ms, hour_decimals), hour_decimals, for_people),
-        Value::Money(m) => decimal(*m, digits as usize, for_people),
+        Value::Ms(ms) => decimal(scaled_hours(*ms, hour_decimals), hour_decimals as u32, for_people),
+        Value::Money(m) => decimal(*m, digits, for_people),
         Value::Count(n) => decimal(*n, 0, for_people),
         Value::Ppm(p) if for_people => format!("{} %", decimal((p + 500) / 1_000, 1, false)),
         Value::Ppm(p) => decimal(*p, 6, false),

@@ -3,6 +3,8 @@
 
 use std::cmp::Ordering;
 
+use gpuledger_schema::decimal::decimal;
+
 /// A decimal: `units / 10^scale`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Decimal {
@@ -125,23 +127,9 @@ impl Decimal {
     }
 }
 
+/// With a minus sign that is as wide as a digit.
 fn grouped(value: i128, digits: u32) -> String {
-    let digits = digits as usize;
-    let sign = if value < 0 { "\u{2212}" } else { "" };
-    let padded = format!("{:0>width$}", value.unsigned_abs(), width = digits + 1);
-    let (whole, part) = padded.split_at(padded.len() - digits);
-    let mut out = sign.to_owned();
-    for (i, c) in whole.chars().enumerate() {
-        if i > 0 && (whole.len() - i) % 3 == 0 {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    if digits > 0 {
-        out.push('.');
-        out.push_str(part);
-    }
-    out
+    decimal(value, digits, true).replace('-', "\u{2212}")
 }
 
 #[cfg(test)]
