@@ -2,13 +2,13 @@
 
 use gpuledger_schema::reclaim::{Card, Source, Use};
 
-use super::IdleError;
 use super::read::rows;
 use crate::engine::Engine;
+use crate::report::ReportError;
 use crate::rows::Columns;
 
 /// Every card as it was last seen.
-pub(super) async fn cards(engine: &Engine) -> Result<Vec<Card>, IdleError> {
+pub(super) async fn cards(engine: &Engine) -> Result<Vec<Card>, ReportError> {
     let mut out: Vec<Card> = Vec::new();
     for batch in rows(engine, "card_seen").await? {
         let c = Columns(&batch);
@@ -37,7 +37,7 @@ pub(super) async fn cards(engine: &Engine) -> Result<Vec<Card>, IdleError> {
 }
 
 /// Schedulers, by cluster.
-pub(super) async fn sources(engine: &Engine) -> Result<Vec<Source>, IdleError> {
+pub(super) async fn sources(engine: &Engine) -> Result<Vec<Source>, ReportError> {
     let mut out = Vec::new();
     for batch in rows(engine, "idle_read").await? {
         let c = Columns(&batch);
@@ -59,7 +59,7 @@ pub(super) async fn sources(engine: &Engine) -> Result<Vec<Source>, IdleError> {
 }
 
 /// How much of the fleet is seen.
-pub(super) async fn seen(engine: &Engine) -> Result<Use, IdleError> {
+pub(super) async fn seen(engine: &Engine) -> Result<Use, ReportError> {
     for batch in rows(engine, "idle_seen").await? {
         let c = Columns(&batch);
         let (now, before) = (c.long("coverage_ppm")?, c.long("coverage_before_ppm")?);

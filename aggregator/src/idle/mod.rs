@@ -13,12 +13,12 @@ mod table;
 use gpuledger_schema::path::{self, Numbered};
 use gpuledger_schema::reclaim::Snapshot;
 use gpuledger_schema::unit::DAY_MS;
+use gpuledger_schema::window;
 
-use crate::engine::{Engine, EngineError, Params, bigint, int};
-use crate::lake::{Cut, Lake, LakeError};
-use crate::ledger::{self, LedgerError};
+use crate::engine::{Engine, Params, bigint, int};
+use crate::lake::{Cut, Lake};
+use crate::ledger;
 use crate::report::ReportError;
-use crate::rows::Misshapen;
 
 pub use read::Judged;
 pub use report::{Occupancy, idle_report, occupancy};
@@ -26,32 +26,6 @@ pub use table::{IdlePolicy, PowerFloor};
 
 /// A day of low use, and room for the hours in which a look is late.
 const LEAST_MS: i64 = 26 * 3_600_000;
-
-/// Why nothing could be judged.
-#[derive(Debug, thiserror::Error)]
-pub enum IdleError {
-    /// A statement failed.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// The lake failed.
-    #[error(transparent)]
-    Lake(#[from] LakeError),
-    /// The ledger failed.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
-    /// Nothing was ever taken in.
-    #[error("the lake at `{0}` holds nothing yet; import something first")]
-    Empty(String),
-    /// A result is not what its statement declares.
-    #[error(transparent)]
-    Report(#[from] ReportError),
-}
-
-impl From<Misshapen> for IdleError {
-    fn from(found: Misshapen) -> Self {
-        Self::Report(found.into())
-    }
-}
 
 /// What runs are judged by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,16 +105,16 @@ impl Looker {
     ///
     /// # Errors
     /// Where the lake is empty, or cannot be read.
-    pub async fn newest(&self) -> Result<u64, IdleError> {
+    pub async fn newest(&self) -> Result<u64, ReportError> {
         let found = self.lake.newest::<Cut>(path::CUTS).await?;
-        found.map(|(Numbered(number), _)| number).ok_or_else(|| IdleError::Empty(self.lake.shown().to_owned()))
+        found.map(|(Numbered(number), _)| number).ok_or_else(|| ReportError::Empty(self.lake.shown().to_owned()))
     }
 
     /// What there is at an instant, judged.
     ///
     /// # Errors
     /// Where the lake is empty, or a statement fails; nothing is inferred from that.
-    pub async fn look(&mut self, rules: &Rules, asked: &Asked<'_>) -> Result<Seen, IdleError> {
+    pub async fn look(&mut self, rules: &Rules, asked: &Asked<'_>) -> Result<Seen, ReportError> {
         let from_day = day_of(asked.at_ms - rules.reach_ms());
         let days = (from_day, day_of(asked.at_ms) + 1);
         let (cut, engine) = self.ticks(days).await?;
@@ -152,9 +126,9 @@ impl Looker {
     }
 
     /// The session with the ticks of these days, of the newest cut.
-    async fn ticks(&mut self, days: (i32, i32)) -> Result<(u64, Engine), IdleError> {
+    async fn ticks(&mut self, days: (i32, i32)) -> Result<(u64, Engine), ReportError> {
         let newest = self.lake.newest::<Cut>(path::CUTS).await?;
-        let (Numbered(number), cut) = newest.ok_or_else(|| IdleError::Empty(self.lake.shown().to_owned()))?;
+        let (Numbered(number), cut) = newest.ok_or_else(|| ReportError::Empty(self.lake.shown().to_owned()))?;
         if let Some(kept) = self.kept.as_ref().filter(|k| k.cut == number && k.days == days) {
             return Ok((number, kept.engine.clone()));
         }
@@ -177,11 +151,11 @@ impl Rules {
 }
 
 fn day_of(ms: i64) -> i32 {
-    i32::try_from(ms.div_euclid(DAY_MS)).unwrap_or(0)
+    i32::try_from(window::day_of(ms)).unwrap_or(0)
 }
 
 /// Every statement, in order.
-async fn steps(engine: &Engine, rules: &Rules, asked: &Asked<'_>, from_day: i32) -> Result<(), IdleError> {
+async fn steps(engine: &Engine, rules: &Rules, asked: &Asked<'_>, from_day: i32) -> Result<(), ReportError> {
     let at = ("at_ms", bigint(asked.at_ms));
     let live = ("live", datafusion::common::ScalarValue::Boolean(Some(asked.live)));
     let day = ("day_from", int(from_day - 1));

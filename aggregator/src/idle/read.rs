@@ -7,7 +7,7 @@ use gpuledger_schema::reclaim::{
     AlertKind, Allocation, Class, Identity, Judgement, Mode, Owner, Reason, Snapshot, Switches, Verdict, Work, Workload,
 };
 
-use super::{Asked, IdleError, Rules, fleet, stray};
+use super::{Asked, Rules, fleet, stray};
 use crate::engine::Engine;
 use crate::report::ReportError;
 use crate::rows::Columns;
@@ -36,7 +36,7 @@ pub(super) async fn read(
     engine: &Engine,
     rules: &Rules,
     asked: &Asked<'_>,
-) -> Result<(Snapshot, Vec<Judged>), IdleError> {
+) -> Result<(Snapshot, Vec<Judged>), ReportError> {
     let mut held = Held::new();
     for batch in rows(engine, "idle_card").await? {
         let c = Columns(&batch);
@@ -87,7 +87,7 @@ pub(super) async fn read(
 }
 
 /// A table of the session.
-pub(super) async fn rows(engine: &Engine, table: &str) -> Result<Vec<RecordBatch>, IdleError> {
+pub(super) async fn rows(engine: &Engine, table: &str) -> Result<Vec<RecordBatch>, ReportError> {
     let fail = |e| ReportError::Group { table: table.to_owned(), source: Box::new(e) };
     let frame = engine.context().table(table).await.map_err(fail)?;
     let fail = |e| ReportError::Group { table: table.to_owned(), source: Box::new(e) };
@@ -95,8 +95,8 @@ pub(super) async fn rows(engine: &Engine, table: &str) -> Result<Vec<RecordBatch
 }
 
 /// A word of a closed list, as a statement gave it.
-pub(super) fn word<T: std::str::FromStr>(column: &str, text: &str) -> Result<T, IdleError> {
-    text.parse().map_err(|_| ReportError::Shape(format!("{column}: `{text}`")).into())
+pub(super) fn word<T: std::str::FromStr>(column: &str, text: &str) -> Result<T, ReportError> {
+    text.parse().map_err(|_| ReportError::Shape(format!("{column}: `{text}`")))
 }
 
 /// The columns of `judged` that say who it is.
@@ -119,7 +119,7 @@ struct Who {
 }
 
 impl Who {
-    fn of(c: &Columns<'_>) -> Result<Self, IdleError> {
+    fn of(c: &Columns<'_>) -> Result<Self, ReportError> {
         Ok(Self {
             kind: c.word("kind")?,
             is_pod: c.flag("is_pod")?,
@@ -188,7 +188,7 @@ impl Who {
     }
 }
 
-fn runs(c: &Columns<'_>, held: &Held) -> Result<Vec<Judged>, IdleError> {
+fn runs(c: &Columns<'_>, held: &Held) -> Result<Vec<Judged>, ReportError> {
     let who = Who::of(c)?;
     let holders = c.number("holder")?;
     let (teams, pools) = (c.text("team")?, c.text("pool")?);
@@ -226,7 +226,7 @@ fn runs(c: &Columns<'_>, held: &Held) -> Result<Vec<Judged>, IdleError> {
     Ok(out)
 }
 
-fn works(c: &Columns<'_>, pools: &[Option<String>]) -> Result<Vec<Work>, IdleError> {
+fn works(c: &Columns<'_>, pools: &[Option<String>]) -> Result<Vec<Work>, ReportError> {
     let (types, queues, qos, names) = (c.word("task_type")?, c.text("queue")?, c.text("qos")?, c.text("name")?);
     let (models, priorities) = (c.text("model")?, c.long("priority")?);
     let (limits, longest, checkpoints) = (c.long("time_limit_ms")?, c.long("max_ms")?, c.long("last_checkpoint_ms")?);
@@ -250,7 +250,7 @@ fn works(c: &Columns<'_>, pools: &[Option<String>]) -> Result<Vec<Work>, IdleErr
 }
 
 /// Whether each may be preempted, where somebody says so.
-fn preemptible(c: &Columns<'_>) -> Result<Vec<Option<bool>>, IdleError> {
+fn preemptible(c: &Columns<'_>) -> Result<Vec<Option<bool>>, ReportError> {
     Ok(c.long("preemptible")?.into_iter().map(|v| v.map(|v| v != 0)).collect())
 }
 
@@ -264,7 +264,7 @@ const ALERTS: [(&str, AlertKind); 6] = [
     ("partly_idle", AlertKind::PartlyIdle),
 ];
 
-fn judgements(c: &Columns<'_>) -> Result<Vec<Judgement>, IdleError> {
+fn judgements(c: &Columns<'_>) -> Result<Vec<Judgement>, ReportError> {
     let (policies, verdicts) = (c.text("policy")?, c.word("verdict")?);
     let (reasons, also, classes) = (c.text("reason")?, c.text("also")?, c.text("class")?);
     let (low, dead) = (c.flag("is_low")?, c.flag("is_dead")?);

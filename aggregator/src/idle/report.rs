@@ -7,9 +7,9 @@ use gpuledger_schema::reclaim::{Reason, Verdict};
 use gpuledger_schema::unit::{CARD_UNITS, DAY_MS};
 use gpuledger_schema::window::show_ms;
 
-use super::{IdleError, Judged, Rules, Seen};
+use super::{Judged, Rules, Seen};
 use crate::engine::{Params, bigint};
-use crate::report::{Column, Kind, Lang, Reader, Report, Value};
+use crate::report::{Column, Kind, Lang, Reader, Report, ReportError, Value};
 use crate::rows::Columns;
 
 /// Days of the week that is shown.
@@ -51,7 +51,7 @@ impl Occupancy {
 ///
 /// # Errors
 /// Where the statement fails.
-pub async fn occupancy(reader: &Reader, to_ms: i64) -> Result<Occupancy, IdleError> {
+pub async fn occupancy(reader: &Reader, to_ms: i64) -> Result<Occupancy, ReportError> {
     let params = Params::from([("week_ms", bigint(to_ms - WEEK_MS)), ("to_ms", bigint(to_ms))]);
     let (_, rows) = reader.engine().run("idle/90_ineffective", &params).await?;
     let Some(batch) = rows.iter().find(|b| b.num_rows() > 0) else { return Ok(Occupancy::default()) };

@@ -3,12 +3,13 @@
 use gpuledger_schema::reclaim::{Allocation, Class, Identity, Judgement, Owner, Verdict, Work};
 use gpuledger_schema::unit::CARD_UNITS;
 
+use super::Judged;
 use super::read::word;
-use super::{IdleError, Judged};
+use crate::report::ReportError;
 use crate::rows::Columns;
 
 /// What holds a card without being a run. That it was seen in every tick is what its statement asks for.
-pub(super) fn strays(c: &Columns<'_>) -> Result<Vec<Judged>, IdleError> {
+pub(super) fn strays(c: &Columns<'_>) -> Result<Vec<Judged>, ReportError> {
     let (classes, holders, jobs) = (c.word("class")?, c.long("holder")?, c.text("job_raw")?);
     let (starts, clusters, nodes) = (c.long("start_ms")?, c.word("cluster")?, c.word("node")?);
     let (devices, boots, pids) = (c.number("device_id")?, c.long("boot_id")?, c.long("pid")?);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 
-use super::{IdleError, Rules};
+use super::Rules;
 use crate::engine::Engine;
 use crate::report::ReportError;
 
@@ -58,7 +58,7 @@ fn long(name: &'static str, values: impl Iterator<Item = Option<i64>>) -> (&'sta
 }
 
 /// Registers them.
-pub(super) fn register(engine: &Engine, rules: &Rules, known: &[(i64, i64)]) -> Result<(), IdleError> {
+pub(super) fn register(engine: &Engine, rules: &Rules, known: &[(i64, i64)]) -> Result<(), ReportError> {
     let p = || rules.policies.iter();
     let policies = vec![
         text("policy", p().map(|p| Some(p.policy.as_str()))),
@@ -90,7 +90,7 @@ pub(super) fn register(engine: &Engine, rules: &Rules, known: &[(i64, i64)]) -> 
     table(engine, "idle_known", known)
 }
 
-fn table(engine: &Engine, name: &str, columns: Columns) -> Result<(), IdleError> {
+fn table(engine: &Engine, name: &str, columns: Columns) -> Result<(), ReportError> {
     let fields: Vec<Field> = columns.iter().map(|(n, t, _)| Field::new(*n, t.clone(), true)).collect();
     let schema = Arc::new(Schema::new(fields));
     let arrays = columns.into_iter().map(|(_, _, array)| array).collect();
