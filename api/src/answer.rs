@@ -336,6 +336,11 @@ pub struct Month {
     pub hash: Option<String>,
 }
 
+/// Code of the money of a document's body (ISO 4217); `XXX`, no currency, where it carries none.
+pub(crate) fn currency_of(body: &Value) -> &str {
+    body.get("currency").and_then(Value::as_str).unwrap_or("XXX")
+}
+
 /// Who answers.
 #[async_trait]
 pub trait Answers: Send + Sync + std::fmt::Debug {

@@ -15,7 +15,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
 
-use crate::answer::{Place, Report};
+use crate::answer::{Place, Report, currency_of};
 use crate::ask::Ask;
 use crate::state::{App, Count, LoopState};
 use crate::who::{Role, Who};
@@ -112,7 +112,7 @@ async fn figures(app: App) -> Result<String, String> {
         match &charges {
             Ok(charges) => {
                 figures.money = money(&charges.body);
-                figures.currency = charges.body.get("currency").and_then(Value::as_str).unwrap_or("XXX").to_owned();
+                figures.currency = currency_of(&charges.body).to_owned();
                 figures.month = name;
             }
             Err(e) => {

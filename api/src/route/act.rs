@@ -118,6 +118,12 @@ struct Line {
     reason: Option<String>,
 }
 
+/// A number in the path.
+fn number(words: &Words, name: &str) -> Result<i64, Problem> {
+    let word = words.get(name).map_or("", String::as_str);
+    word.parse().map_err(|_| Problem::parameter(name, format!("`{word}` is not a {name}")))
+}
+
 async fn line(
     State(app): State<App>,
     Asker(who): Asker,
@@ -125,8 +131,7 @@ async fn line(
     body: RequestBody,
 ) -> Result<Response, Problem> {
     let Line { disputed, reason } = json(&app, body).await?;
-    let number = words.get("line").map_or("", String::as_str);
-    let number = number.parse().map_err(|_| Problem::parameter("line", format!("`{number}` is not a line")))?;
+    let number = number(&words, "line")?;
     let period = words.get("period").cloned().unwrap_or_default();
     done(&app, &who, Act::Line { period, line: number, disputed, reason }).await
 }
@@ -193,8 +198,7 @@ async fn case(
     body: RequestBody,
 ) -> Result<Response, Problem> {
     let Case { word, reason, hours } = json(&app, body).await?;
-    let number = words.get("case").map_or("", String::as_str);
-    let case_id = number.parse().map_err(|_| Problem::parameter("case", format!("`{number}` is not a case")))?;
+    let case_id = number(&words, "case")?;
     done(&app, &who, Act::Case { case_id, word, reason, hours }).await
 }
 

@@ -10,6 +10,7 @@ use super::figure::percent_of_share;
 use super::link::Links;
 use super::read::{Row, Trouble, rows};
 use super::when;
+use crate::answer::currency_of;
 
 /// A mark that was reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub(super) struct Reached {
 /// # Errors
 /// A row lacks a figure, or says of marks what is not understood.
 pub(super) fn reached(document: &Value, links: &Links, zone: Tz, now_ms: i64) -> Result<Vec<Reached>, Trouble> {
-    let currency = document.get("currency").and_then(Value::as_str).unwrap_or("XXX");
+    let currency = currency_of(document);
     let mut out = Vec::new();
     for row in rows(document, "rows")? {
         let marks = row.text("reached")?.map(marks).transpose()?.unwrap_or_default();

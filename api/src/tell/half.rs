@@ -8,6 +8,7 @@ use super::figure::percent_of_share;
 use super::link::Links;
 use super::read::{Row, Trouble, rows};
 use super::when::Stretch;
+use crate::answer::currency_of;
 
 /// The assessment; none where nothing is known of the fleet in that time.
 ///
@@ -44,7 +45,7 @@ pub(super) fn assessment(
         from: half.first.clone(),
         to: half.last.clone(),
         zone: zone.to_owned(),
-        currency: document.get("currency").and_then(Value::as_str).unwrap_or("XXX").to_owned(),
+        currency: currency_of(document).to_owned(),
         gpus: figure("gpus")?.count("count")?.unwrap_or(0),
         verdict,
         allocated: trend("allocated")?,
