@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use chrono_tz::Tz;
 use gpuledger_aggregator::lake::{Build, Cut, Lake};
-use gpuledger_aggregator::report::{AskedTerms, Reader, ReportError};
+use gpuledger_aggregator::report::{self, AskedTerms, Reader, ReportError};
 use gpuledger_api::answer::{Document, Report};
 use gpuledger_api::ask::Ask;
 use gpuledger_api::who::Scope;
@@ -45,6 +46,8 @@ pub(super) type Answered = Arc<OnceCell<Document>>;
 #[derive(Debug, Default)]
 pub(super) struct Open {
     readers: tokio::sync::Mutex<Vec<(Of, Arc<Reader>)>>,
+    /// End of what is known in a cut and its build.
+    known: tokio::sync::Mutex<Option<((u64, u64), i64)>>,
     answers: Mutex<HashMap<Question, Answered>>,
 }
 
@@ -99,6 +102,26 @@ impl Open {
         }
         readers.push((of, Arc::clone(&reader)));
         Ok(reader)
+    }
+
+    /// End of what is known in a cut, looked up once for each build; absent where nothing is known of any cluster.
+    pub(super) async fn known_to(
+        &self,
+        lake: &Lake,
+        partitions: usize,
+        at: Newest,
+        zone: Tz,
+    ) -> Result<Option<i64>, ReportError> {
+        let mut known = self.known.lock().await;
+        if let Some((of, to_ms)) = *known
+            && of == (at.cut, at.build)
+        {
+            return Ok(Some(to_ms));
+        }
+        let base = self.reader(lake, partitions, at, &Ask::in_zone(zone), AskedTerms::default()).await?;
+        let found = report::last_week(&base).await.ok().map(|week| week.to_ms);
+        *known = found.map(|to_ms| ((at.cut, at.build), to_ms));
+        Ok(found)
     }
 
     /// The place of an answer.

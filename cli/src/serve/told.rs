@@ -2,9 +2,7 @@
 
 use gpuledger_aggregator::close::{Manifest, phase};
 use gpuledger_aggregator::lake::LakeError;
-use gpuledger_aggregator::report;
 use gpuledger_api::answer::{Month, Place as Told};
-use gpuledger_api::ask::Ask;
 use gpuledger_api::problem::Problem;
 use gpuledger_api::state::chain;
 use gpuledger_schema::path;
@@ -35,9 +33,8 @@ impl Ledger {
         let zone = zone.unwrap_or(chrono_tz::UTC);
         let (from_ms, to_ms) = (i64::from(first) * DAY_MS, (i64::from(last) + 1) * DAY_MS);
         told.known_from_ms = Some(from_ms);
-        let base = self.open.reader(&lake, self.place.partitions(), at, &Ask::in_zone(zone), Default::default()).await;
-        let base = base.map_err(|e| problem_of(&e))?;
-        let known = report::last_week(&base).await.map_or(to_ms, |week| week.to_ms);
+        let known = self.open.known_to(&lake, self.place.partitions(), at, zone).await.map_err(|e| problem_of(&e))?;
+        let known = known.unwrap_or(to_ms);
         told.known_to_ms = Some(known);
         let closed = Manifest::all(&lake).await.map_err(unavailable)?;
         let number = |ms: i64| window::month_number(&window::month_of(ms, zone)).unwrap_or(0);
