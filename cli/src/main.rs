@@ -10,6 +10,7 @@ mod place;
 mod reclaim;
 mod serve;
 mod session;
+mod signal;
 
 use std::process::ExitCode;
 

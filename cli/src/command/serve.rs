@@ -24,6 +24,7 @@ use crate::outcome::{Outcome, usage};
 use crate::place::Place;
 use crate::reclaim::Rounds;
 use crate::serve::{Ledger, lend, loops};
+use crate::signal;
 
 /// Largest body of a request that is no segment.
 const BODY_BYTES: usize = 4 << 20;
@@ -200,21 +201,12 @@ fn returned(app: &App, who: &str) {
     app.events().tell("audit", Audience::Staff, app.now_ms(), json!({"by": who}));
 }
 
-/// Stops at the first signal; at the second the system does.
+/// Stops at the first signal; at the second the process ends as it is.
 async fn signals(stop: Stop) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut term) = signal(SignalKind::terminate()) else { return };
-    let Ok(mut int) = signal(SignalKind::interrupt()) else { return };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
-    }
+    signal::stopped().await;
     eprintln!("stopping ...");
     stop.now();
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
-    }
+    signal::stopped().await;
     std::process::exit(1);
 }
 

@@ -22,6 +22,7 @@ use gpuledger_control::{Control, PolicyUse};
 use gpuledger_reclaim::actuator::Schedulers;
 use gpuledger_reclaim::answer::{Answer, Who, answer};
 use gpuledger_reclaim::apply::{Applied, Engine};
+use gpuledger_reclaim::plan::PlanBody;
 use gpuledger_reclaim::policy::Book;
 use gpuledger_reclaim::port::{Clock, Store as _};
 use gpuledger_reclaim::store::{ControlStore, KillPath};
@@ -35,7 +36,7 @@ pub(crate) use daily::Daily;
 pub(crate) use post::Post;
 pub(crate) use rounds::Rounds;
 pub(crate) use rules::{Advice, rules};
-pub(crate) use said::{say, store};
+pub(crate) use said::{say, store, throw};
 pub(crate) use settings::ReclaimConfig;
 pub(crate) use world::LakeWorld;
 
@@ -172,6 +173,11 @@ impl Reclaimer {
 
 fn nodes_of(case: &Case) -> Vec<String> {
     facts(case).map(|a| a.nodes).unwrap_or_default()
+}
+
+/// What stops a round or a part of it, a line each.
+pub(crate) fn stops(body: &PlanBody) -> Vec<String> {
+    body.stops.iter().map(|s| format!("stopped: {}: {}", s.kind, s.why)).collect()
 }
 
 /// The allocation of a case as it was when the case was opened.

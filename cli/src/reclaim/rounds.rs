@@ -3,7 +3,7 @@
 
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use super::Reclaimer;
+use super::{Reclaimer, stops};
 use crate::clock;
 use crate::place::Place;
 
@@ -64,7 +64,6 @@ async fn round(place: &Place, reclaimer: &mut Option<Reclaimer>) -> anyhow::Resu
         None => reclaimer.insert(Reclaimer::open(place, place.lake()?, false).await?),
     };
     let body = reclaimer.round(clock::now_ms()).await?.plan.body;
-    let stops: Vec<String> = body.stops.iter().map(|s| format!("stopped: {}: {}", s.kind, s.why)).collect();
     let did = format!("{} steps, {} left alone", body.steps.len(), body.left.len());
-    Ok(std::iter::once(did).chain(stops).collect::<Vec<_>>().join("; "))
+    Ok(std::iter::once(did).chain(stops(&body)).collect::<Vec<_>>().join("; "))
 }

@@ -1,6 +1,7 @@
-//! What people say of cases, from a command or from a page.
+//! What people say of cases, and the switches they throw, from a command or from a page.
 
 use gpuledger_aggregator::lake::Lake;
+use gpuledger_control::{Control, Switch, Switched};
 use gpuledger_reclaim::answer::{Answer, Who, answer};
 use gpuledger_reclaim::store::{ControlStore, KillPath};
 
@@ -33,4 +34,23 @@ pub(crate) fn say(
     let until = next.until_ms.map_or_else(String::new, |u| format!(" until {}", gpuledger_reclaim::utc(u)));
     let held = if next.held.is_some() { ", held" } else { "" };
     Ok(format!("case {} is {}{held}{until}", next.case_id, next.state))
+}
+
+/// Throws a switch, for a reason.
+///
+/// # Errors
+/// There is no reason, or the control file.
+pub(crate) fn throw(
+    control: &mut Control,
+    which: Switch,
+    is_on: bool,
+    actor: String,
+    reason: &str,
+    now_ms: i64,
+) -> anyhow::Result<()> {
+    let reason = reason.trim().to_owned();
+    if reason.is_empty() {
+        return Err(usage("it needs a reason"));
+    }
+    Ok(control.switch(which, &Switched { is_on, at_ms: now_ms, actor, reason })?)
 }

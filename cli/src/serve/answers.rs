@@ -10,7 +10,7 @@ use gpuledger_api::ask::{Ask, Format};
 use gpuledger_api::problem::Problem;
 use gpuledger_api::state::chain;
 use gpuledger_api::who::{Role, Scope, Who};
-use gpuledger_control::{Control, Switch, Switched};
+use gpuledger_control::{Control, Switch};
 use gpuledger_schema::window::Window;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, Semaphore};
@@ -24,6 +24,7 @@ use crate::clock;
 use crate::command::{self, dispatch_one};
 use crate::outcome::Outcome;
 use crate::place::{Held, Place};
+use crate::reclaim::throw;
 use crate::session;
 
 /// Questions that are worked on at a time, beside those whose answer is there.
@@ -124,10 +125,10 @@ impl Ledger {
         if reason.trim().is_empty() {
             return Err(Problem::parameter("reason", "a switch is set for a reason"));
         }
-        let to = Switched { is_on, at_ms: clock::now_ms(), actor: who.name.clone(), reason: reason.to_owned() };
         let lake = self.lake()?;
         let mut control: Control = self.place.control_to_write(&lake).map_err(|e| problem(&e))?;
-        control.switch(which, &to).map_err(|e| Problem::unavailable(chain(&e)))?;
+        let thrown = throw(&mut control, which, is_on, who.name.clone(), reason, clock::now_ms());
+        thrown.map_err(|e| problem(&e))?;
         Ok(json!({"done": format!("{} is {}", which.as_str(), if is_on { "on" } else { "off" })}))
     }
 }

@@ -6,12 +6,12 @@ use gpuledger_api::ask::{Ask, Filter};
 use gpuledger_api::problem::Problem;
 use gpuledger_api::state::chain;
 use gpuledger_api::who::{Role, Scope, Who};
-use gpuledger_schema::reclaim::Allocation;
 use serde_json::Value;
 
 use super::Ledger;
 use super::fault::problem;
 use crate::command;
+use crate::reclaim::facts;
 use crate::session::Names;
 
 impl Ledger {
@@ -117,8 +117,7 @@ impl Ledger {
         let absent = || Problem::absent(format!("there is no case `{case_id}` of yours"));
         let control = self.place.control(&self.lake()?).map_err(|e| problem(&e))?.ok_or_else(absent)?;
         let case = control.case(case_id).map_err(|e| Problem::unavailable(chain(&e)))?.ok_or_else(absent)?;
-        let facts: Option<Allocation> = serde_json::from_str(&case.facts).ok();
-        let owner = facts.map(|f| f.owner).ok_or_else(absent)?;
+        let owner = facts(&case).map(|f| f.owner).ok_or_else(absent)?;
         let is_theirs = match who.role {
             Role::Lead => who.teams.contains(&owner.team),
             Role::Member => who.user.as_ref() == Some(&owner.user),

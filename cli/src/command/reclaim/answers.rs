@@ -1,6 +1,6 @@
 //! What people say: owners, operators, and whoever throws the kill switch.
 
-use gpuledger_control::{Control, Switch, Switched};
+use gpuledger_control::{Control, Switch};
 use gpuledger_reclaim::answer::{Answer, Who};
 
 use super::super::quote::{duration_ms, instant};
@@ -10,7 +10,7 @@ use crate::args::{Exempt, OfCase, OwnerAnswer};
 use crate::clock;
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
-use crate::reclaim::say;
+use crate::reclaim::{say, throw};
 
 /// What an operator says.
 pub(super) enum Said {
@@ -61,11 +61,7 @@ pub(super) fn exempt(place: &Place, asked: &Exempt) -> anyhow::Result<Outcome> {
 }
 
 fn set(control: &mut Control, which: Switch, is_on: bool, reason: &str) -> anyhow::Result<()> {
-    if reason.trim().is_empty() {
-        return Err(usage("it needs a reason"));
-    }
-    let to = Switched { is_on, at_ms: clock::now_ms(), actor: actor(), reason: reason.trim().to_owned() };
-    Ok(control.switch(which, &to)?)
+    throw(control, which, is_on, actor(), reason, clock::now_ms())
 }
 
 pub(super) fn stop(place: &Place, reason: &str) -> anyhow::Result<Outcome> {

@@ -8,7 +8,7 @@ use gpuledger_aggregator::report::Format;
 use gpuledger_collector::input;
 use gpuledger_reclaim::apply::{Applied, Outcome as Taken, RoundError};
 use gpuledger_reclaim::check as checker;
-use gpuledger_reclaim::plan::{Doing, Notice, Plan, PlanBody};
+use gpuledger_reclaim::plan::{Doing, Notice, Plan};
 use gpuledger_reclaim::port::Store as _;
 use gpuledger_reclaim::store::{ControlStore, KillPath};
 use gpuledger_reclaim::utc;
@@ -21,7 +21,8 @@ use crate::args;
 use crate::clock::{self, WallClock};
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
-use crate::reclaim::{Advice, LakeWorld, Reclaimer, book_in_force, reached};
+use crate::reclaim::{Advice, LakeWorld, Reclaimer, book_in_force, reached, stops};
+use crate::signal;
 
 /// A plan with what it was made of: what `check` and `apply` read.
 #[derive(Serialize, Deserialize)]
@@ -85,7 +86,7 @@ fn doing(of: &Doing) -> String {
 fn told(plan: &Plan) -> String {
     let body = &plan.body;
     let mut out = vec![format!("plan {} of {}: {} steps", &plan.hash[..12], utc(body.made_ms), body.steps.len())];
-    out.extend(bounds(body));
+    out.extend(stops(body));
     for step in &body.steps {
         out.push(format!("  {} of {}: {}", step.shown, step.team, doing(&step.doing)));
     }
@@ -101,10 +102,6 @@ fn told(plan: &Plan) -> String {
     );
     out.push(String::new());
     out.join("\n")
-}
-
-fn bounds(body: &PlanBody) -> Vec<String> {
-    body.stops.iter().map(|s| format!("stopped: {}: {}", s.kind, s.why)).collect()
 }
 
 fn document(file: &str) -> anyhow::Result<Document> {
@@ -149,7 +146,7 @@ pub(super) async fn apply(place: &Place, file: Option<&str>) -> anyhow::Result<O
 fn done(applied: &Applied) -> String {
     let body = &applied.plan.body;
     let mut out = vec![format!("{}: {} steps, {} left alone", utc(body.made_ms), body.steps.len(), body.left.len())];
-    out.extend(bounds(body));
+    out.extend(stops(body));
     for (step, taken) in body.steps.iter().zip(&applied.outcomes) {
         let how = match taken {
             Taken::Done => "done".to_owned(),
@@ -169,7 +166,7 @@ pub(super) async fn watch(place: &Place, every: Option<u64>, rounds: Option<u64>
         return Err(usage("rounds are at least a second apart"));
     }
     let mut reclaimer = Reclaimer::open(place, place.lake_to_write()?, true).await?;
-    let mut stop = std::pin::pin!(stopped());
+    let mut stop = std::pin::pin!(signal::stopped());
     let mut taken = 0;
     loop {
         match reclaimer.round(clock::now_ms()).await {
@@ -191,21 +188,6 @@ pub(super) async fn watch(place: &Place, every: Option<u64>, rounds: Option<u64>
             }
             () = tokio::time::sleep(Duration::from_secs(every)) => {}
         }
-    }
-}
-
-/// Ends when the process is asked to end.
-async fn stopped() {
-    let mut terminated = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        Ok(signal) => signal,
-        Err(e) => {
-            tracing::error!(error = %e, "signals cannot be waited for");
-            return std::future::pending().await;
-        }
-    };
-    tokio::select! {
-        _ = terminated.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
     }
 }
 
