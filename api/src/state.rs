@@ -10,9 +10,11 @@ use gpuledger_control::{Control, ControlError};
 use serde::Serialize;
 use tokio::sync::{Notify, watch};
 
-use crate::answer::Answers;
+use crate::answer::{Act, Answers};
 use crate::event::{Audience, Events};
+use crate::page::Desk;
 use crate::problem::Problem;
+use crate::who::Who;
 
 /// The clock that a server is lent.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
@@ -53,6 +55,7 @@ struct Shared {
     loops: Loops,
     served: Served,
     figures: crate::metrics::Kept,
+    desk: Desk,
     tokens: AtomicU64,
     stop: Stop,
 }
@@ -69,8 +72,8 @@ impl App {
         let run = clock().unsigned_abs();
         let (events, loops) = (Events::new(run), Loops::default());
         let (served, figures) = (Served::default(), crate::metrics::Kept::default());
-        let tokens = AtomicU64::new(0);
-        Self(Arc::new(Shared { answers, settings, control, clock, events, loops, served, figures, tokens, stop }))
+        let (desk, tokens) = (Desk::default(), AtomicU64::new(0));
+        Self(Arc::new(Shared { answers, settings, control, clock, events, loops, served, figures, desk, tokens, stop }))
     }
 
     /// Who answers.
@@ -101,6 +104,26 @@ impl App {
     /// Figures that loops keep for `/metrics`.
     pub fn figures(&self) -> &crate::metrics::Kept {
         &self.0.figures
+    }
+
+    /// Does something for somebody; what was answered before does not count any more.
+    ///
+    /// # Errors
+    /// As [`Answers::act`].
+    pub async fn act(&self, who: &Who, act: &Act) -> Result<serde_json::Value, Problem> {
+        let done = self.answers().act(who, act).await;
+        self.forget_answers();
+        done
+    }
+
+    /// Something was done beside this server's routes: answers from before it do not count any more.
+    pub fn forget_answers(&self) {
+        self.desk().forget();
+    }
+
+    /// What pages remember of questions that they asked.
+    pub(crate) fn desk(&self) -> &Desk {
+        &self.0.desk
     }
 
     /// What was served since the start.

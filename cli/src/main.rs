@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         }
     };
     start_log();
-    hush_caught_panic();
+    meet_known_panics();
     match command::run(args) {
         Ok(outcome) => ExitCode::from(outcome.code()),
         Err(e) if broken_pipe(&e) => ExitCode::SUCCESS,
@@ -61,14 +61,21 @@ fn broken_pipe(e: &anyhow::Error) -> bool {
     e.chain().any(|c| c.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe))
 }
 
-/// Where a write fails (a full disk), `deltalake` aborts the upload, catches the panic with which `object_store` answers,
-/// and returns the error, which we show. Only that panic's own text would stand beside it, so it is left out.
-fn hush_caught_panic() {
+/// Two panics of others are known. Where a write fails (a full disk), `deltalake` aborts the upload, catches the panic with which
+/// `object_store` answers, and returns the error, which we show: only that panic's own text would stand beside it, so it is left
+/// out. Where the system gives no more threads, the runtime panics and then waits for the thread for ever: that ends the process,
+/// as a kill at this moment would.
+fn meet_known_panics() {
     let loud = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
+        let said = info.payload_as_str().unwrap_or_default();
+        if said.starts_with("OS can't spawn worker thread") {
+            eprintln!("gpuledger: the system gives no more threads or memory: {said}");
+            std::process::exit(i32::from(Outcome::Failed.code()));
+        }
         let at_upload =
             info.location().is_some_and(|l| l.file().ends_with("buffered.rs") && l.file().contains("object_store"));
-        if !(at_upload && info.payload_as_str() == Some("Already shut down")) {
+        if !(at_upload && said == "Already shut down") {
             loud(info);
         }
     }));

@@ -10,6 +10,7 @@ mod case;
 mod chargeback;
 mod chart;
 mod close;
+mod desk;
 mod fleet;
 mod health;
 mod job;
@@ -31,7 +32,8 @@ mod words;
 
 pub use answer::{Answer, Answers};
 pub use asset::{Asset, asset};
-pub use serve::routes;
+pub(crate) use desk::Desk;
+pub use serve::{routes, warm};
 pub use template::PageError;
 pub use view::{May, Told, View, Viewer};
 pub use words::Lang;

@@ -1,8 +1,6 @@
 //! The routes of the pages: who looks and at what is read from the request, the answers are asked for side by side, and the
 //! page is made of whatever came.
 
-use std::time::Duration;
-
 use axum::Router;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -14,8 +12,8 @@ use gpuledger_schema::window::{self, show_ms};
 use serde_json::{Value, json};
 
 use super::want::{Want, language, wants};
-use super::{Answer, Answers, Lang, May, Page, View, Viewer, asset, render};
-use crate::answer::{Document, Place, Report as Question};
+use super::{Answer, Answers, Lang, May, Page, View, Viewer, asset, desk, render};
+use crate::answer::{Lasts, Place, Report as Question};
 use crate::ask::Ask;
 use crate::problem::Problem;
 use crate::route;
@@ -25,8 +23,6 @@ use crate::who::{Role, Who};
 mod form;
 mod kept;
 
-/// What a page waits for at most; what is not there then is shown as being computed.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// Minutes of cards that a page of a run asks for at most: more are one click away.
 const MINUTES_MAX: i128 = 7 * 24 * 60;
 /// How long a browser remembers a language, seconds.
@@ -72,6 +68,25 @@ pub fn routes() -> Router<App> {
         all = all.route(page.path(), get(show));
     }
     all
+}
+
+/// Answers what the first page of the newest month asks, so that it is there when somebody comes.
+///
+/// # Errors
+/// A question that cannot be answered.
+pub async fn warm(app: &App) -> Result<(), Problem> {
+    let place = app.answers().place().await;
+    let (Some(month), Some(zone)) = (place.months.last(), app.settings().zone) else { return Ok(()) };
+    let who = Who::of("gpuledger", Role::Admin);
+    let view = View { month: month.month.clone(), zone: zone.name().to_owned(), ..View::default() };
+    for want in wants(Page::Overview, &view, &base(&view)?) {
+        if want.what.lasts() == Lasts::Cut {
+            app.answers().document(&who, &want.ask, &want.what).await?;
+        } else {
+            desk::answer(app, &who, place.cut, &want.ask, &want.what).await;
+        }
+    }
+    Ok(())
 }
 
 async fn file(Path(name): Path<String>) -> Result<Response, Problem> {
@@ -125,9 +140,9 @@ async fn made(
     let mut answers = more;
     answers.push(("place", Answer::Ready(months(place))));
     let asked = wants(page, view, &base);
-    answers.extend(join_all(asked.into_iter().map(|w| answered(app, who, w))).await);
+    answers.extend(join_all(asked.into_iter().map(|w| answered(app, who, place, w))).await);
     if matches!(page, Page::Job | Page::Explain) {
-        answers.extend(run(app, who, page, view, &base).await);
+        answers.extend(run(app, who, place, page, view, &base).await);
     }
     answers.extend(kept::answers(app, who, page, view).await);
     if let Some(why) = &place.trouble {
@@ -257,41 +272,33 @@ fn may(who: &Who, path: &str) -> Result<(), String> {
     }
 }
 
-async fn answered(app: &App, who: &Who, want: Want) -> (&'static str, Answer) {
-    (want.slot, answer(app, who, want.route, &want.ask, &want.what).await)
+async fn answered(app: &App, who: &Who, place: &Place, want: Want) -> (&'static str, Answer) {
+    (want.slot, answer(app, who, place, want.route, &want.ask, &want.what).await)
 }
 
-async fn answer(app: &App, who: &Who, path: &str, ask: &Ask, what: &Question) -> Answer {
+async fn answer(app: &App, who: &Who, place: &Place, path: &str, ask: &Ask, what: &Question) -> Answer {
     if let Err(roles) = may(who, path) {
         return Answer::Forbidden(roles);
     }
-    match tokio::time::timeout(PATIENCE, app.answers().document(who, ask, what)).await {
-        Ok(Ok(Document { body, .. })) => Answer::Ready(body),
-        Ok(Err(problem)) => match problem.status {
-            403 => Answer::Forbidden(problem.detail),
-            404 => Answer::Absent(problem.detail),
-            _ => Answer::Failed(problem.detail),
-        },
-        Err(_) => Answer::Building,
-    }
+    desk::answer(app, who, place.cut, ask, what).await
 }
 
 /// A run: first what it is, then its cells, and its minutes where they are few enough to draw.
-async fn run(app: &App, who: &Who, page: Page, view: &View, base: &Ask) -> Vec<(&'static str, Answer)> {
+async fn run(app: &App, who: &Who, place: &Place, page: Page, view: &View, base: &Ask) -> Vec<(&'static str, Answer)> {
     let Some(name) = view.chosen("run").map(str::to_owned) else { return Vec::new() };
     let ask = Ask { window: None, month: None, ..base.clone() };
     let explain = |cells, minutes| Question::Explain { run: name.clone(), cells, minutes };
     let path = "/api/v1/explain/runs/{job}";
     if page == Page::Explain {
         let what = explain(true, view.chosen("depth") == Some("minutes"));
-        return vec![("explain", answer(app, who, path, &ask, &what).await)];
+        return vec![("explain", answer(app, who, place, path, &ask, &what).await)];
     }
-    let job = answer(app, who, "/api/v1/jobs/{job}", &ask, &Question::Job(name.clone())).await;
+    let job = answer(app, who, place, "/api/v1/jobs/{job}", &ask, &Question::Job(name.clone())).await;
     let few = match &job {
         Answer::Ready(body) => held_minutes(body).is_some_and(|m| m <= MINUTES_MAX),
         _ => return vec![("job", job)],
     };
-    let explained = answer(app, who, path, &ask, &explain(true, few)).await;
+    let explained = answer(app, who, place, path, &ask, &explain(true, few)).await;
     vec![("job", job), ("explain", explained)]
 }
 

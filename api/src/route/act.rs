@@ -94,7 +94,7 @@ pub(crate) async fn json<T: DeserializeOwned>(app: &App, body: RequestBody) -> R
 }
 
 async fn done(app: &App, who: &crate::who::Who, act: Act) -> Result<Response, Problem> {
-    Ok(json_of(&app.answers().act(who, &act).await?, StatusCode::OK))
+    Ok(json_of(&app.act(who, &act).await?, StatusCode::OK))
 }
 
 #[derive(Debug, Deserialize)]

@@ -17,6 +17,7 @@ use gpuledger_control::{Control, Grant, Who as Actor};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::sync::RwLock;
 use tower::ServiceExt as _;
 
 pub(crate) const NOW_MS: i64 = 1_775_000_000_000;
@@ -26,11 +27,17 @@ const DAY_MS: i64 = 86_400_000;
 pub(crate) struct StandIn {
     pub(crate) delivered: Mutex<Vec<(String, String, usize)>>,
     pub(crate) acts: Mutex<Vec<(String, Act)>>,
+    /// Who holds it holds every answer back.
+    pub(crate) gate: RwLock<()>,
+    /// Questions that were begun.
+    pub(crate) asked: Mutex<Vec<Report>>,
 }
 
 #[async_trait]
 impl Answers for StandIn {
     async fn document(&self, who: &Who, ask: &Ask, what: &Report) -> Result<Document, Problem> {
+        self.asked.lock().unwrap().push(what.clone());
+        let _open = self.gate.read().await;
         let rows: Vec<Value> = (0..5).map(|n| json!({"n": n, "scope": format!("{:?}", who.scope())})).collect();
         let sentence = format!("{what:?} {ask:?}");
         let body = json!({"sentence": sentence, "currency": null, "rows": rows, "total": null, "notes": []});

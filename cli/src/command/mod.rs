@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Context;
 use gpuledger_aggregator::report::{self, Format};
 use gpuledger_control::ReferenceTable;
+use gpuledger_native::memory;
 
 pub(crate) use export::exported;
 pub(crate) use reference::{actor, import_as, import_dry};
@@ -47,6 +48,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Outcome> {
     let format: Format = args.global.format.parse().map_err(|e: report::UnknownFormat| usage(e.to_string()))?;
     if let Command::CollectFor(asked) = &args.command {
         return live::collect(asked);
+    }
+    let is_server = matches!(&args.command, Command::Serve(_)) || matches!(&args.command, Command::Demo(d) if d.serve);
+    if !is_server {
+        memory::keep_freed();
     }
     let place = Place::of(&args.global)?;
     let threads = place.partitions().max(2);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use gpuledger_aggregator::lake::Lake;
 use gpuledger_aggregator::report::{self, Ask as Asked, Currency, Format as Written, Narrow, Reader};
-use gpuledger_api::answer::{Act, Answers, Column, Document, Export, File, Kind, Place as Told, Report};
+use gpuledger_api::answer::{Act, Answers, Column, Document, Export, File, Kind, Lasts, Place as Told, Report};
 use gpuledger_api::ask::{Ask, Format};
 use gpuledger_api::problem::Problem;
 use gpuledger_api::state::chain;
@@ -138,25 +138,6 @@ fn is_priced(what: &Report) -> bool {
     matches!(what, Report::Charges | Report::Usage | Report::Gaps { .. } | Report::Findings { .. })
 }
 
-/// Questions whose answer the cut alone decides.
-fn is_kept(what: &Report) -> bool {
-    !matches!(
-        what,
-        Report::Periods
-            | Report::Statement { .. }
-            | Report::ExplainLine { .. }
-            | Report::CloseList { .. }
-            | Report::Verify { .. }
-            | Report::Corrections { .. }
-            | Report::Reference { .. }
-            | Report::Audit { .. }
-            | Report::Uncharged
-            | Report::Check
-            | Report::Watch { .. }
-            | Report::Budgets { .. }
-    )
-}
-
 /// Of the notes below a statement those of its own lines and its hash: others speak of the whole bill.
 fn own_notes(body: &mut Value) {
     let Some(notes) = body.get_mut("notes").and_then(Value::as_array_mut) else { return };
@@ -198,7 +179,7 @@ impl Answers for Ledger {
             }
             Ok(Document { body, columns: said.columns.iter().map(column).collect(), cut })
         };
-        if !is_kept(what) {
+        if what.lasts() != Lasts::Cut {
             return make().await;
         }
         let at = self.at(&self.lake()?, ask).await?;

@@ -5,11 +5,9 @@ use std::sync::Arc;
 use gpuledger_aggregator::lake::Lake;
 use gpuledger_aggregator::report::Reader;
 use gpuledger_aggregator::{check, ledger};
-use gpuledger_api::answer::Report;
-use gpuledger_api::ask::Ask;
 use gpuledger_api::event::Audience;
+use gpuledger_api::page;
 use gpuledger_api::state::App;
-use gpuledger_api::who::{Role, Who};
 use gpuledger_schema::path;
 use serde_json::json;
 use tokio::sync::Mutex;
@@ -19,7 +17,9 @@ use crate::place::{self, Place};
 /// Takes in what waits in the inbox and brings the ledger up to date; gives what was done.
 pub(crate) async fn ingest(app: App, place: Place, writing: Arc<Mutex<()>>) -> Result<String, String> {
     let said = take_in(&app, &place, &writing).await.map_err(|e| crate::chain(&e))?;
-    warm(&app).await;
+    if let Err(problem) = page::warm(&app).await {
+        tracing::warn!(detail = problem.detail, "the first page is not ready");
+    }
     Ok(said)
 }
 
@@ -47,21 +47,6 @@ async fn take_in(app: &App, place: &Place, writing: &Mutex<()>) -> anyhow::Resul
         taken.quarantined.len(),
         built.days
     ))
-}
-
-/// Answers what the first page asks, so that it is there when somebody comes.
-async fn warm(app: &App) {
-    let place = app.answers().place().await;
-    let Some(month) = place.months.last() else { return };
-    let Some(zone) = app.settings().zone else { return };
-    let Ok(ask) = Ask::month(&month.month, zone) else { return };
-    let who = Who::of("gpuledger", Role::Admin);
-    for (ask, what) in [(ask.clone().by(&["team"]), Report::Charges), (ask, Report::Usage)] {
-        if let Err(problem) = app.answers().document(&who, &ask, &what).await {
-            tracing::warn!(detail = problem.detail, "the first page is not ready");
-            return;
-        }
-    }
 }
 
 /// Checks every invariant of the newest ledger.

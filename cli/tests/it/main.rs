@@ -16,6 +16,7 @@ mod bad_segments;
 mod budgets;
 mod case_collector;
 mod case_definitions;
+mod case_limits;
 mod case_modes;
 mod case_money;
 mod case_slurm;

@@ -85,7 +85,7 @@ async fn send(
     };
     let back = form.back();
     let done = match make(&form) {
-        Ok(act) => app.answers().act(&who, &act).await,
+        Ok(act) => app.act(&who, &act).await,
         Err(problem) => Err(problem),
     };
     told(&app, &who, &head, &back, done).await
@@ -173,7 +173,7 @@ async fn table(State(app): State<App>, Asker(who): Asker, head: HeaderMap, body:
         Ok(Act::Import { table, csv: format!("{csv}\n"), force: false, reason, approver: None, dry_run: !saves })
     };
     let done = match act(&form) {
-        Ok(act) => app.answers().act(&who, &act).await,
+        Ok(act) => app.act(&who, &act).await,
         Err(problem) => Err(problem),
     };
     if saves {
