@@ -283,6 +283,7 @@ statements!(
     "waste/85_series_point",
     "waste/86_series_quota",
     "waste/87_census_card",
+    "waste/88_card_hour",
     "waste/88_census_hour",
     "waste/89_asking",
     "waste/90_asking_owner",

@@ -77,6 +77,8 @@ pub enum Report {
         /// Instead: the hours of the week.
         hours: bool,
     },
+    /// What each card was most of the time in each hour, a character an hour (`report hours`).
+    CardHours,
     /// The period in words and six trends (`report health`).
     Health {
         /// `month` or `window`.

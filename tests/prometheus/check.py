@@ -177,9 +177,10 @@ def wait_for_scrapes(port):
     said = "it did not start"
     while time.monotonic() < end:
         time.sleep(1)
+        # while it starts it does not listen, and then answers 503 in plain text
         try:
             targets = ask(port, "targets")["data"]["activeTargets"]
-        except OSError:
+        except (OSError, ValueError):
             continue
         said = "; ".join(f"{t['labels']['job']}: {t['health']} {t['lastError']}" for t in targets)
         # rates need two scrapes, and the server's figures their first round

@@ -1,7 +1,7 @@
 //! `report census`: what each card did over a week: means, troughs, peaks, spells at rest, hours of the week.
 
 use gpuledger_schema::unit::{CELL_MS, DAY_MS};
-use gpuledger_schema::window::Window;
+use gpuledger_schema::window::{Window, show_ms};
 
 use super::fleet_rows::{columns, rows, sums, window_days};
 use super::grouped::{Measure, texts};
@@ -128,5 +128,33 @@ pub async fn census_hours(reader: &Reader, ask: &Ask) -> Result<Report, ReportEr
         notes: vec![format!("hours are of {}; weekday 1 is Monday", ask.zone.name())],
         currency: None,
         table_decimals: 1,
+    })
+}
+
+/// What each card was most of the time in each local hour of a window, a row per card.
+///
+/// # Errors
+/// A failing lake or engine.
+pub async fn card_hours(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
+    reader.whole("hours of cards")?;
+    reader.calendar(ask.window, ask.zone)?;
+    let shown = columns(&[
+        ("cluster", "", Kind::Text),
+        ("node", "node", Kind::Text),
+        ("device", "card", Kind::Text),
+        ("from_ms", "", Kind::Count),
+        ("hours", "hours", Kind::Text),
+    ]);
+    let made = rows(reader.engine(), "waste/88_card_hour", &window_days(ask.window), &shown).await?;
+    Ok(Report {
+        sentence: format!("{} cards, a character an hour from {}", made.len(), show_ms(ask.window.from_ms, ask.zone)),
+        columns: shown,
+        rows: made,
+        total: None,
+        notes: vec![
+            "0 to 9: busy part of the measured time, in tenths; i idle, m not measured, f free, x unavailable, o unobserved".to_owned(),
+        ],
+        currency: None,
+        table_decimals: 0,
     })
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use gpuledger_schema::unit::HOUR_MS;
+use gpuledger_schema::window::show_ms;
 use minijinja::Value;
 use serde::Serialize;
 
@@ -53,7 +55,7 @@ pub(super) fn body(view: &View, answers: &Answers) -> Body {
     };
     let fields = minijinja::context! {
         days => value(part(answers, "usage_day", |r| over_time(view, r))),
-        map => value(part(answers, "cards", |r| map(view, r))),
+        map => value(part(answers, "hours", |r| map(view, answers, r))),
         week => value(part(answers, "week", |r| week(view, r))),
         losses => value(part(answers, "fleet", |r| losses(view, answers, r))),
         pools => table("fleet", Shown { id: "pools", caption: "fleet.pools", empty: "empty.fleet", columns: &POOLS, most: 40 }, "/fleet"),
@@ -117,55 +119,48 @@ fn over_time(view: &View, report: Report<'_>) -> Option<Drawn> {
         .then(|| Drawn { svg: Value::from_safe_string(svg), table: Table::of(view, report, shown, Some(csv)) })
 }
 
-/// What a card mostly did in a day or hour.
-fn heat_of(row: Row<'_>) -> Option<Heat> {
-    let size = |class: Class| row.size(class.hours());
-    let (busy, idle) = (size(Class::Busy), size(Class::Idle));
-    let all = Class::ALL.into_iter().map(size).sum::<i128>();
-    if all == 0 {
-        return None;
+/// What a character of `report hours` shows.
+fn heat_of(word: char) -> Option<Heat> {
+    match word {
+        'i' => Some(Heat::Mostly(Class::Idle)),
+        'm' => Some(Heat::Mostly(Class::Unmeasured)),
+        'f' => Some(Heat::Mostly(Class::Unallocated)),
+        'x' => Some(Heat::Mostly(Class::Unavailable)),
+        'o' => Some(Heat::Mostly(Class::Unobserved)),
+        _ => word.to_digit(10).and_then(|d| u16::try_from(d * 1000 / 9).ok()).map(Heat::Busy),
     }
-    let measured = busy + idle;
-    if measured * 2 >= all {
-        return Some(Heat::Busy(u16::try_from(busy * 1000 / measured.max(1)).unwrap_or(1000)));
-    }
-    Class::ALL.into_iter().skip(1).max_by_key(|c| size(*c)).map(Heat::Mostly)
 }
 
 /// Cards of a map at most: more have the table alone.
 const CARDS: usize = 160;
 
-fn map(view: &View, report: Report<'_>) -> Option<Drawn> {
-    let rows = report.rows();
-    let step = if rows.iter().any(|r| r.0.contains_key("hour")) { "hour" } else { "day" };
-    let mut steps: Vec<String> = rows.iter().map(|r| r.word(step)).filter(|s| !s.is_empty()).collect();
-    steps.sort();
-    steps.dedup();
-    let mut cards: BTreeMap<(String, String), Vec<Option<Heat>>> = BTreeMap::new();
-    for row in rows.iter().filter(|r| !r.word("device").is_empty() && r.word("device") != "-") {
-        let Ok(at) = steps.binary_search(&row.word(step)) else { continue };
-        let card = cards.entry((row.word("node"), row.word("device"))).or_insert_with(|| vec![None; steps.len()]);
-        card[at] = heat_of(*row);
-    }
-    let drawn: Vec<(String, Vec<Option<Heat>>)> = cards
+/// Each card by hour; the table beside has the sums of each.
+fn map(view: &View, answers: &Answers, hours: Report<'_>) -> Option<Drawn> {
+    let node = view.chosen("node");
+    let of_node = |r: &Row<'_>| node.is_none_or(|n| r.word("node") == n);
+    let rows: Vec<Row<'_>> = hours.rows().into_iter().filter(|r| r.word("device") != "-").filter(of_node).collect();
+    let from_ms: i64 = rows.first()?.word("from_ms").parse().ok()?;
+    let drawn: Vec<(String, Vec<Option<Heat>>)> = rows
         .iter()
         .take(CARDS)
-        .map(|((node, device), cells)| (format!("{node} {}", tail(device)), cells.clone()))
+        .map(|r| {
+            (format!("{} {}", r.word("node"), tail(&r.word("device"))), r.word("hours").chars().map(heat_of).collect())
+        })
         .collect();
-    let every = steps.len() / 8 + 1;
-    let labels: Vec<(usize, String)> = steps
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| i % every == 0)
-        .map(|(i, s)| (i, s.get(8..).unwrap_or(s).to_owned()))
-        .collect();
-    let says = view.say("fleet.map_says", &[("cards", &cards.len().to_string()), ("steps", &steps.len().to_string())]);
+    let steps = drawn.iter().map(|(_, cells)| cells.len()).max()?;
+    let zone: chrono_tz::Tz = view.zone.parse().unwrap_or(chrono_tz::UTC);
+    // hours follow each other, also where the clock jumps: a day begins where the date changes
+    let dates: Vec<String> =
+        (0..steps).map(|i| show_ms(from_ms + i64::try_from(i).unwrap_or(0) * HOUR_MS, zone)).collect();
+    let date = |i: usize| dates[i].get(8..10).unwrap_or_default().to_owned();
+    let begins: Vec<usize> = (0..steps).filter(|i| *i == 0 || date(*i) != date(*i - 1)).collect();
+    let every = begins.len() / 8 + 1;
+    let labels: Vec<(usize, String)> = begins.into_iter().step_by(every).map(|i| (i, date(i))).collect();
+    let says = view.say("fleet.map_says", &[("cards", &rows.len().to_string()), ("steps", &steps.to_string())]);
     let svg = chart::heat("cards-map", &drawn, &labels, &view.word("fleet.map"), &says);
-    let csv = View::api(
-        "/usage",
-        &[("month", &view.month), ("tz", &view.zone), ("by", "node,device"), ("step", "day"), ("format", "csv")],
-    );
-    (!drawn.is_empty()).then(|| Drawn { svg: Value::from_safe_string(svg), table: by_card(view, &rows, csv) })
+    let csv = View::api("/fleet/hours", &[("month", &view.month), ("tz", &view.zone), ("format", "csv")]);
+    let sums = answers.report("cards").map(|r| r.rows()).unwrap_or_default();
+    Some(Drawn { svg: Value::from_safe_string(svg), table: by_card(view, &sums, csv) })
 }
 
 /// The hours of the week, over all cards: how much of the measured time something ran.

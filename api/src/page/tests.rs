@@ -54,6 +54,7 @@ const SLOTS: [&str; 35] = [
     "fleet",
     "usage_day",
     "cards",
+    "hours",
     "fragmentation",
     "quota",
     "assets",

@@ -159,6 +159,7 @@ fn fleet(view: &View, base: &Ask) -> Vec<Want> {
         want("fleet", "/api/v1/fleet", ask().by(&["pool"]), Question::Fleet { split: None }),
         want("usage_day", "/api/v1/usage", ask().by(&["day"]), Question::Usage),
         want("cards", "/api/v1/usage", of_node(ask().by(&["node", "device", "day"])), Question::Usage),
+        want("hours", "/api/v1/fleet/hours", ask(), Question::CardHours),
         want("fragmentation", "/api/v1/fleet/fragmentation", ask(), Question::Fragmentation),
         want("quota", "/api/v1/fleet/quota", ask(), Question::Quota { runs: false }),
         want("assets", "/api/v1/fleet/assets", unwindowed(base), Question::Assets { at_ms: None }),

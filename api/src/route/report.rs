@@ -225,6 +225,15 @@ pub(super) const ROUTES: &[Route] = &[
         |q, _| Ok(Report::Census { hours: q.flag("hours")? }),
     ),
     get(
+        "/api/v1/fleet/hours",
+        "What each card was most of the time in each hour; without a window the last week that is known",
+        STAFF,
+        WINDOW,
+        &[],
+        Gives::Report,
+        |_, _| Ok(Report::CardHours),
+    ),
+    get(
         "/api/v1/health",
         "The period in words: six trends and what would save most",
         STAFF,

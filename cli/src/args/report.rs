@@ -49,6 +49,9 @@ pub(crate) enum Report {
         after_help = "Examples:\n  gpuledger report census --zone UTC\n  gpuledger report census --from 2026-10-05 --to 2026-10-12 --zone UTC --hours"
     )]
     Census(Census),
+    /// What each card was most of the time in each hour, a character an hour
+    #[command(after_help = "Example:\n  gpuledger report hours --from 2026-10-05 --to 2026-10-12 --zone UTC")]
+    Hours(Asked),
     /// The period in words: six trends, whether to grow or shrink, what would save most
     #[command(after_help = "Example:\n  gpuledger report health --period month --month 2026-10 --zone UTC")]
     Health(Health),

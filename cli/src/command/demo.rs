@@ -44,13 +44,11 @@ pub(super) async fn run(place: &Place, asked: &Demo, named: bool) -> anyhow::Res
     let config = keep_inputs(&folder, &fleet)?;
     let global = Global { data: Some(data.clone()), config: Some(config), format: "table".to_owned(), cut: None };
     let place = Place::of(&global)?;
-    for (command, name, csv) in &fleet.references {
-        let table: ReferenceTable = command.parse().map_err(|e| anyhow::anyhow!("{command}: {e}"))?;
-        reference::import(&place, table, name, csv.as_bytes(), None).await?;
-    }
     let lake = place.lake_to_write()?;
+    let (said, delivered) = tokio::join!(say(&place, &fleet), deliver(&lake, &fleet));
+    said?;
+    delivered?;
     let lock = place.writer(&lake).await?;
-    deliver(&lake, &fleet).await?;
     eprintln!("taking it in ...");
     let taken = place::take_in(&lake).await?;
     if let Some(first) = taken.quarantined.first() {
@@ -100,6 +98,15 @@ fn keep_inputs(folder: &Path, fleet: &Fleet) -> anyhow::Result<PathBuf> {
     }
     write("gpuledger.toml", &fleet.config)?;
     Ok(input.join("gpuledger.toml"))
+}
+
+/// What people say of the fleet: its reference tables.
+async fn say(place: &Place, fleet: &Fleet) -> anyhow::Result<()> {
+    for (command, name, csv) in &fleet.references {
+        let table: ReferenceTable = command.parse().map_err(|e| anyhow::anyhow!("{command}: {e}"))?;
+        reference::import(place, table, name, csv.as_bytes(), None).await?;
+    }
+    Ok(())
 }
 
 /// Accounting through its importer, and the collectors' segments as they would have sent them.

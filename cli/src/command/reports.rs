@@ -2,12 +2,12 @@
 
 use gpuledger_aggregator::explain;
 use gpuledger_aggregator::lake::Lake;
-use gpuledger_aggregator::report::{self, Ask, Currency, Dimension, Format, Split, Step};
+use gpuledger_aggregator::report::{self, Ask, Currency, Dimension, Format, Reader, Split, Step};
 use gpuledger_control::RULES;
 use gpuledger_schema::window::{self, Window};
 
 use super::{budgets, print, show};
-use crate::args::{Asked, Assets, Census, FindingsAsked, Health, Job, Report, Watch};
+use crate::args::{Asked, Assets, FindingsAsked, Health, Job, Report, Watch};
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
 
@@ -53,7 +53,14 @@ pub(super) async fn run(place: &Place, what: Report, format: Format) -> anyhow::
             if a.runs { report::quota_runs(&reader, &ask).await? } else { report::quota(&reader, &ask).await? }
         }
         Report::Assets(a) => assets(place, &lake, a).await?,
-        Report::Census(a) => census(place, &lake, a).await?,
+        Report::Census(a) => {
+            let (reader, ask) = of_week(place, &lake, &a.asked).await?;
+            if a.hours { report::census_hours(&reader, &ask).await? } else { report::census(&reader, &ask).await? }
+        }
+        Report::Hours(a) => {
+            let (reader, ask) = of_week(place, &lake, a).await?;
+            report::card_hours(&reader, &ask).await?
+        }
         Report::Health(a) => health(place, &lake, a).await?,
         Report::Watch(a) => watch(place, &lake, a).await?,
         Report::Assessment(a) => {
@@ -128,16 +135,17 @@ async fn watch(place: &Place, lake: &Lake, a: &Watch) -> anyhow::Result<report::
     Ok(report::watch(&place.reader(lake).await?, at_ms, zone, limits).await?)
 }
 
-async fn census(place: &Place, lake: &Lake, a: &Census) -> anyhow::Result<report::Report> {
+/// A window that was asked for; where there is none, the last week that is known.
+async fn of_week(place: &Place, lake: &Lake, a: &Asked) -> anyhow::Result<(Reader, Ask)> {
     let currency = Currency::none();
     let reader = place.reader(lake).await?;
-    let ask = if a.asked.month.is_some() || a.asked.from.is_some() {
-        ask(place, &a.asked, &[], currency)?
+    let ask = if a.month.is_some() || a.from.is_some() {
+        ask(place, a, &[], currency)?
     } else {
-        let zone = place.zone(a.asked.zone.as_deref())?.unwrap_or(chrono_tz::UTC);
+        let zone = place.zone(a.zone.as_deref())?.unwrap_or(chrono_tz::UTC);
         Ask { window: report::last_week(&reader).await?, zone, by: Vec::new(), step: None, currency }
     };
-    Ok(if a.hours { report::census_hours(&reader, &ask).await? } else { report::census(&reader, &ask).await? })
+    Ok((reader, ask))
 }
 
 /// Periods of a health report: the one asked for and those before it.

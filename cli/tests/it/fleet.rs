@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::case_collector::{Node, put};
 use crate::site::{Site, shared, text_of};
-use crate::table::Table;
+use crate::table::{Table, decimal};
 
 /// 2023-01-01 UTC, which the trace is declared to start at.
 const ORIGIN_MS: i64 = 1_672_531_200_000;
@@ -366,4 +366,55 @@ fn c47_a_gap_lowers_the_coverage_and_no_rate() {
         let done = site.command(&[&["report", "fleet", "--format", format][..], &hour].concat()).output().unwrap();
         assert!(done.status.success() && !done.stdout.is_empty());
     }
+}
+
+/// A character of `report hours` from the six classes of one hour, counted once more.
+fn word(busy: i128, others: [(char, i128); 5]) -> char {
+    let idle = others[0].1;
+    let all = busy + others.iter().map(|(_, ms)| ms).sum::<i128>();
+    if all == 0 {
+        return '.';
+    }
+    if (busy + idle) * 2 >= all {
+        let tenths = if idle == 0 { 9 } else { busy * 10 / (busy + idle) };
+        return char::from_digit(u32::try_from(tenths).unwrap(), 10).unwrap();
+    }
+    let most = others.iter().map(|(_, ms)| *ms).max().unwrap();
+    others.iter().rfind(|(_, ms)| *ms == most).unwrap().0
+}
+
+#[test]
+fn a_card_by_hour_is_what_the_usage_of_each_hour_says() {
+    let site = Site::billed("Europe/Berlin", "EUR");
+    site.ok(&["demo", "--days", "2"]);
+    let of_day = ["--from", "2026-03-02", "--to", "2026-03-03", "--zone", "Europe/Berlin", "--format=csv"];
+    let hours = Table::read(&site.ok(&[["report", "hours"].as_slice(), &of_day].concat()));
+    assert!(hours.rows.len() >= 64, "{hours:#?}");
+    assert!(hours.column("hours").iter().all(|text| text.len() == 24), "{hours:#?}");
+    let mut seen = std::collections::BTreeSet::new();
+    for hour in [0, 7, 13, 22] {
+        let (from, to) = (format!("2026-03-02T{hour:02}:00"), format!("2026-03-02T{:02}:00", hour + 1));
+        let of_hour = ["--from", &from, "--to", &to, "--zone", "Europe/Berlin", "--by", "node,device", "--format=csv"];
+        let usage = Table::read(&site.ok(&[["report", "usage"].as_slice(), &of_hour].concat()));
+        for row in hours.rows.iter().filter(|row| row[hours.at("device")] != "-") {
+            let at = |name: &str| row[hours.at(name)].as_str();
+            let keys = [("node", at("node")), ("device", at("device"))];
+            let ms = |column: &str| usage.find(&keys, column).map_or(0, decimal);
+            let others = [
+                ('i', ms("held_idle_hours")),
+                ('m', ms("held_unmeasured_hours")),
+                ('f', ms("unallocated_hours")),
+                ('x', ms("unavailable_hours")),
+                ('o', ms("unobserved_hours")),
+            ];
+            let wanted = word(ms("busy_hours"), others);
+            let said = at("hours").chars().nth(hour).unwrap();
+            // hours are printed to their ten thousandth, which may move a tenth that lies on its edge
+            let (a, b) = (said.to_digit(10), wanted.to_digit(10));
+            let near = a.zip(b).is_some_and(|(a, b)| a.abs_diff(b) <= 1);
+            assert!(said == wanted || near, "{keys:?} {hour}: {said} and {wanted}");
+            seen.insert(said);
+        }
+    }
+    assert!(seen.len() > 4, "the hours differ: {seen:?}");
 }
