@@ -50,6 +50,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "schema",
             "scheduler",
+            "native",
             "collector",
             "control",
             "aggregator",

@@ -9,6 +9,10 @@ use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::Value;
 
+mod lasts;
+
+pub use lasts::Lasts;
+
 use crate::ask::{Ask, Lang};
 use crate::problem::Problem;
 use crate::who::Who;
@@ -139,36 +143,6 @@ pub enum Report {
         /// Of this reference table alone.
         table: Option<String>,
     },
-}
-
-/// For how long an answer is the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lasts {
-    /// Its cut alone decides it.
-    Cut,
-    /// The clock, or what people do beside the ledger, decides too.
-    Moment,
-}
-
-impl Report {
-    /// For how long its answer is the answer.
-    pub const fn lasts(&self) -> Lasts {
-        match self {
-            Self::Watch { .. }
-            | Self::Budgets { .. }
-            | Self::Periods
-            | Self::Statement { .. }
-            | Self::ExplainLine { .. }
-            | Self::CloseList { .. }
-            | Self::Verify { .. }
-            | Self::Corrections { .. }
-            | Self::Reference { .. }
-            | Self::Audit { .. }
-            | Self::Uncharged
-            | Self::Check => Lasts::Moment,
-            _ => Lasts::Cut,
-        }
-    }
 }
 
 /// What a quote is asked for; the words are those of `rates quote`.

@@ -111,9 +111,19 @@ impl App {
     /// # Errors
     /// As [`Answers::act`].
     pub async fn act(&self, who: &Who, act: &Act) -> Result<serde_json::Value, Problem> {
-        let done = self.answers().act(who, act).await;
-        self.forget_answers();
-        done
+        let (app, who, act) = (self.clone(), who.clone(), act.clone());
+        // it is done also where who asked goes away meanwhile, and then answers are others, too
+        let work = async move {
+            let done = app.answers().act(&who, &act).await;
+            if !matches!(act, Act::Import { dry_run: true, .. }) {
+                app.forget_answers();
+            }
+            done
+        };
+        let ended = tokio::spawn(work).await;
+        ended.unwrap_or_else(|_| {
+            Err(Problem::fault("what was asked was stopped by a fault of its own; the log says more"))
+        })
     }
 
     /// Something was done beside this server's routes: answers from before it do not count any more.
@@ -134,6 +144,7 @@ impl App {
     /// A token was made or taken back: nothing that is remembered of them counts.
     pub fn forget_tokens(&self) {
         self.0.tokens.fetch_add(1, Ordering::Relaxed);
+        self.forget_answers();
     }
 
     /// How often tokens changed since the start.

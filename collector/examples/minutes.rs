@@ -69,7 +69,8 @@ impl Node {
 
     fn minute(&self, seq: i64) -> Result<Vec<Segment>, Box<dyn Error>> {
         let tick_ms = NOON_MS + seq * MINUTE_MS;
-        let devices: Vec<DeviceMinuteRow> = self.cards.iter().map(|uuid| self.device_minute(uuid, seq, tick_ms)).collect();
+        let devices: Vec<DeviceMinuteRow> =
+            self.cards.iter().map(|uuid| self.device_minute(uuid, seq, tick_ms)).collect();
         let processes: Vec<ProcessMinuteRow> =
             self.cards.iter().map(|uuid| self.process_minute(uuid, seq, tick_ms)).collect();
         Ok(pair(&self.name, &processes, &devices)?)

@@ -2,7 +2,7 @@
 
 At the same time: 50 people who open a page, look at it for one to three seconds and open the next; `wrk` on the month by team;
 and 1 000 nodes that bring a minute each, every minute, each with its own token. Prints what people waited, what `wrk` measured,
-the server's memory and how long a brought minute took until the ledger had it. Everything shares the machine.
+the server's memory and how many segments waited to be taken in. Everything shares the machine.
 """
 
 import http.client
@@ -59,7 +59,12 @@ def person(site, seed, until, waited, wrong):
     chosen, connection = random.Random(seed), site.connect()
     while time.time() < until:
         path, began = chosen.choice(PAGES), time.time()
-        status, body = site.ask(connection, "GET", path, site.admin)
+        try:
+            status, body = site.ask(connection, "GET", path, site.admin)
+        except (OSError, http.client.HTTPException) as e:
+            wrong.append((path, repr(e)))
+            connection = site.connect()
+            continue
         waited.append((time.time() - began, b"http-equiv=\"refresh\"" in body))
         if status != 200:
             wrong.append((path, status))
@@ -71,7 +76,13 @@ def carrier(site, folder, tokens, nodes, minute, wrong, sent):
     for node in nodes:
         # the file of processes before the file of cards that names it
         for segment in sorted((folder / str(minute) / node).iterdir(), key=lambda p: not p.name.startswith("process")):
-            status, body = site.ask(connection, "PUT", f"/api/v1/ingest/{segment.name}", tokens[node], segment.read_bytes())
+            path = f"/api/v1/ingest/{segment.name}"
+            try:
+                status, body = site.ask(connection, "PUT", path, tokens[node], segment.read_bytes())
+            except (OSError, http.client.HTTPException) as e:
+                wrong.append((path, repr(e)))
+                connection = site.connect()
+                continue
             sent.append(segment.stat().st_size)
             if status != 200:
                 wrong.append((segment.name, status, body[:200]))
@@ -91,23 +102,18 @@ def bring(site, folder, tokens, minutes, wrong, took, sent):
         time.sleep(max(0, 60 - (time.time() - began)))
 
 
-def main(binary, tools, work, seconds):
-    data = work / "serve-demo"
-    subprocess.run([binary, "demo", "--data", data], check=True, capture_output=True)
-    minutes, folder = seconds // 60, work / "serve-minutes"
-    subprocess.run([tools / "minutes", folder, str(NODES), str(minutes)], check=True, capture_output=True)
-    site = Site(binary, data)
-    connection = site.connect()
-    tokens = {}
+def loaded(site, folder, seconds):
+    """Runs everything side by side; gives what was wrong."""
+    connection, tokens = site.connect(), {}
     for node in sorted(p.name for p in (folder / "0").iterdir()):
         body = json.dumps({"name": node, "role": "node", "node": node, "days": 1})
         status, made = site.ask(connection, "POST", "/api/v1/tokens", site.admin, body)
         assert status == 201, made
         tokens[node] = json.loads(made)["secret"]
     print(f"{len(tokens)} nodes have tokens", flush=True)
-    until, waited, wrong, took, sent, memory = time.time() + seconds, [], [], [], [], []
+    until, waited, wrong, took, sent, memory, waiting = time.time() + seconds, [], [], [], [], [], []
     threads = [threading.Thread(target=person, args=(site, n, until, waited, wrong)) for n in range(PEOPLE)]
-    threads.append(threading.Thread(target=bring, args=(site, folder, tokens, minutes, wrong, took, sent)))
+    threads.append(threading.Thread(target=bring, args=(site, folder, tokens, seconds // 60, wrong, took, sent)))
     for thread in threads:
         thread.start()
     url = f"http://{site.address}/api/v1/charges?month=2026-03&by=team&tz=Europe/Berlin"
@@ -115,6 +121,8 @@ def main(binary, tools, work, seconds):
                             "-H", f"authorization: Bearer {site.admin}", url], stdout=subprocess.PIPE, text=True)
     while time.time() < until:
         memory.append(site.memory_mib())
+        status, place = site.ask(connection, "GET", "/api/v1/place", site.admin)
+        waiting.append(json.loads(place).get("waiting_segments") or 0)
         time.sleep(5)
     for thread in threads:
         thread.join()
@@ -122,13 +130,26 @@ def main(binary, tools, work, seconds):
     all_ms = [w * 1000 for w, _ in waited]
     print(f"people: {len(waited)} pages, p50 {rank(all_ms, 50):.0f} ms, p99 {rank(all_ms, 99):.0f} ms, most {max(all_ms):.0f} ms; "
           f"{sum(part for _, part in waited)} still had something to compute")
-    print(f"nodes: {len(sent)} segments, {sum(sent)} bytes; a minute of all was brought in {statistics.median(took):.1f} s (most {max(took):.1f})")
+    print(f"nodes: {len(sent)} segments, {sum(sent)} bytes; a minute of all was brought in {statistics.median(took):.1f} s "
+          f"(most {max(took):.1f}); waiting to be taken in: {statistics.median(waiting):.0f} in the middle, {max(waiting)} at most")
     print(f"server: {memory[0]} MiB at first, {statistics.median(memory):.0f} in the middle, {max(memory)} at most")
-    status, state = site.ask(site.connect(), "GET", "/api/v1/loops", site.admin)
-    print("loops:", state.decode()[:1500] if status == 200 else status)
-    print("wrong:", wrong[:5], len(wrong))
-    site.server.terminate()
-    site.server.wait()
+    return wrong
+
+
+def main(binary, tools, work, seconds):
+    if seconds < 60:
+        raise SystemExit("60 seconds or more")
+    data, folder = work / "serve-demo", work / "serve-minutes"
+    subprocess.run([binary, "demo", "--data", data], check=True, capture_output=True)
+    subprocess.run([tools / "minutes", folder, str(NODES), str(seconds // 60)], check=True, capture_output=True)
+    site = Site(binary, data)
+    try:
+        wrong = loaded(site, folder, seconds)
+    finally:
+        site.server.terminate()
+        site.server.wait()
+    print("wrong:", len(wrong), wrong[:5])
+    sys.exit(1 if wrong else 0)
 
 
 if __name__ == "__main__":

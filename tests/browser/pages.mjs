@@ -75,7 +75,8 @@ async function watched(made) {
 
 // The page with everything on it: what takes longer than a page waits is asked for again.
 async function whole(page) {
-  while (await page.locator("meta[http-equiv=refresh]").count()) {
+  for (let i = 0; await page.locator("meta[http-equiv=refresh]").count(); i++) {
+    if (i === 240) throw new Error(`${page.url()} is never whole`);
     await page.waitForTimeout(500);
     await page.reload();
   }

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
+use tokio::sync::watch;
 
 use super::Answer;
 use crate::answer::{Document, Lasts, Report as Question};
@@ -17,17 +17,16 @@ use crate::who::{Role, Scope, Who};
 
 /// What a page waits for an answer; what is not there then is shown as being computed.
 const SOON: Duration = Duration::from_millis(400);
-/// For so long an answer that depends on more than its cut is given again, ms.
+/// For so long an answer that more than its cut decides is given again, and a failure is not tried again, ms.
 const FRESH_MS: i64 = 5_000;
-/// For so long it is given while the next is made, ms.
+/// For so long an answer is given while the next is made, ms.
 const STALE_MS: i64 = 60_000;
-/// Answers of this kind that are remembered.
-const REMEMBERED: usize = 128;
+/// Questions that are remembered.
+const REMEMBERED: usize = 256;
 
-/// A question whose answer more than its cut decides, and who may hear it.
+/// A question, and who may hear its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Asked {
-    cut: Option<u64>,
     /// How often something was done that may change answers.
     changed: u64,
     scope: Scope,
@@ -37,11 +36,29 @@ struct Asked {
     what: Question,
 }
 
-/// The newest answer, and whether the next is being made.
+/// An answer, of which cut, and when it was made.
+#[derive(Debug, Clone)]
+struct Made {
+    answer: Arc<Answer>,
+    cut: Option<u64>,
+    at_ms: i64,
+}
+
+/// The newest answer to a question, and where the next is being made its end.
 #[derive(Debug, Default)]
 struct Last {
-    body: Option<(i64, Value)>,
-    is_running: bool,
+    made: Option<Made>,
+    running: Option<watch::Receiver<()>>,
+}
+
+impl Last {
+    /// Whether nobody need ask again now.
+    fn is_fresh(&self, lasts: Lasts, cut: Option<u64>, now_ms: i64) -> bool {
+        self.made.as_ref().is_some_and(|made| {
+            let kept = lasts == Lasts::Cut && matches!(*made.answer, Answer::Ready(_));
+            made.cut == cut && (kept || (0..FRESH_MS).contains(&(now_ms - made.at_ms)))
+        })
+    }
 }
 
 /// What is remembered between pages.
@@ -52,7 +69,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// Somebody did something: no answer from before it is given again, but those that their cut alone decides.
+    /// Somebody did something: no answer from before it is given again.
     pub(crate) fn forget(&self) {
         self.changed.fetch_add(1, Ordering::Relaxed);
     }
@@ -60,89 +77,67 @@ impl Desk {
     fn with<T>(&self, asked: &Asked, work: impl FnOnce(&mut Last) -> T) -> T {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= REMEMBERED && !all.contains_key(asked) {
-            all.retain(|known, last| last.is_running || (known.cut, known.changed) == (asked.cut, asked.changed));
+            all.retain(|known, last| last.running.is_some() || known.changed == asked.changed);
             if all.len() >= REMEMBERED {
-                all.retain(|_, last| last.is_running);
+                all.retain(|_, last| last.running.is_some());
             }
         }
         work(all.entry(asked.clone()).or_default())
     }
 }
 
-/// The answer to a question of a page, or that it is being computed; `cut` is the newest.
+/// The answer to a question of a page, or that it is being computed; `cut` is the newest. However many ask, the work is done once;
+/// whoever comes while it is done waits for the same.
 pub(super) async fn answer(app: &App, who: &Who, cut: Option<u64>, ask: &Ask, what: &Question) -> Answer {
-    let work = document(app.clone(), who.clone(), ask.clone(), what.clone());
-    match what.lasts() {
-        // whoever asks while it is worked on waits for the same work
-        Lasts::Cut => {
-            let done = tokio::time::timeout(SOON, tokio::spawn(work)).await;
-            said(done.ok().map(|ended| ended.unwrap_or_else(|_| Err(fault()))))
-        }
-        Lasts::Moment => {
-            let asked = Asked {
-                cut,
-                changed: app.desk().changed.load(Ordering::Relaxed),
-                scope: who.scope(),
-                plain: who.role == Role::Admin,
-                ask: ask.clone(),
-                what: what.clone(),
-            };
-            moment(app, asked, work).await
-        }
-    }
-}
-
-async fn document(app: App, who: Who, ask: Ask, what: Question) -> Result<Document, Problem> {
-    app.answers().document(&who, &ask, &what).await
-}
-
-/// An answer that more than its cut decides: a fresh one is given again; else the next is made, once for all who ask.
-async fn moment<W>(app: &App, asked: Asked, work: W) -> Answer
-where
-    W: Future<Output = Result<Document, Problem>> + Send + 'static,
-{
+    let changed = app.desk().changed.load(Ordering::Relaxed);
+    let plain = who.role == Role::Admin;
+    let asked = Asked { changed, scope: who.scope(), plain, ask: ask.clone(), what: what.clone() };
     let now_ms = app.now_ms();
-    let is_first = app.desk().with(&asked, |last| {
-        if last.body.as_ref().is_some_and(|(at_ms, _)| (0..FRESH_MS).contains(&(now_ms - at_ms))) {
+    let mut ended = app.desk().with(&asked, |last| {
+        if last.is_fresh(what.lasts(), cut, now_ms) {
             return None;
         }
-        Some(!std::mem::replace(&mut last.is_running, true))
+        Some(last.running.get_or_insert_with(|| begin(app, who, cut, &asked)).clone())
     });
-    if is_first == Some(true) {
-        let (told, of) = (app.clone(), asked.clone());
-        let task = tokio::spawn(async move {
-            // an answer is noted also where its work was stopped by a fault of its own
-            let ended = tokio::spawn(work).await.unwrap_or_else(|_| Err(fault()));
-            let at_ms = told.now_ms();
-            told.desk().with(&of, |last| {
-                last.is_running = false;
-                if let Ok(made) = &ended {
-                    last.body = Some((at_ms, made.body.clone()));
-                }
-            });
-            ended
-        });
-        if let Ok(ended) = tokio::time::timeout(SOON, task).await {
-            return said(Some(ended.unwrap_or_else(|_| Err(fault()))));
-        }
+    if let Some(ended) = &mut ended {
+        // an error says that the sender is gone, which is the end as well
+        let _ = tokio::time::timeout(SOON, ended.changed()).await;
     }
-    let last = app.desk().with(&asked, |last| last.body.clone());
-    last.filter(|(at_ms, _)| now_ms - at_ms < STALE_MS).map_or(Answer::Building, |(_, body)| Answer::Ready(body))
+    let made = app.desk().with(&asked, |last| last.made.clone());
+    let made = made.filter(|made| made.cut == cut || now_ms - made.at_ms < STALE_MS);
+    made.map_or(Answer::Building, |made| Answer::clone(&made.answer))
+}
+
+/// Has an answer made, whether or not somebody still looks.
+fn begin(app: &App, who: &Who, cut: Option<u64>, asked: &Asked) -> watch::Receiver<()> {
+    let (done, ended) = watch::channel(());
+    let (app, who, asked) = (app.clone(), who.clone(), asked.clone());
+    tokio::spawn(async move {
+        let (lent, of) = (app.clone(), asked.clone());
+        let work = async move { lent.answers().document(&who, &of.ask, &of.what).await };
+        // a fault of the work ends the work, and is told like any other failure
+        let answer = said(tokio::spawn(work).await.unwrap_or_else(|_| Err(fault())));
+        let at_ms = app.now_ms();
+        app.desk().with(&asked, |last| {
+            *last = Last { made: Some(Made { answer: Arc::new(answer), cut, at_ms }), running: None };
+        });
+        drop(done);
+    });
+    ended
 }
 
 fn fault() -> Problem {
     Problem::fault("the answer was stopped by a fault of its own; the log says more")
 }
 
-/// What came, in a page's words; nothing: it is being computed.
-fn said(came: Option<Result<Document, Problem>>) -> Answer {
+/// What came, in a page's words.
+fn said(came: Result<Document, Problem>) -> Answer {
     match came {
-        Some(Ok(Document { body, .. })) => Answer::Ready(body),
-        Some(Err(problem)) => match problem.status {
+        Ok(Document { body, .. }) => Answer::Ready(body),
+        Err(problem) => match problem.status {
             403 => Answer::Forbidden(problem.detail),
             404 => Answer::Absent(problem.detail),
             _ => Answer::Failed(problem.detail),
         },
-        None => Answer::Building,
     }
 }

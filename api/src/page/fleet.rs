@@ -133,6 +133,8 @@ fn heat_of(word: char) -> Option<Heat> {
 
 /// Cards of a map at most: more have the table alone.
 const CARDS: usize = 160;
+/// Hours of a map at most: those of the longest month.
+const HOURS: usize = 745;
 
 /// Each card by hour; the table beside has the sums of each.
 fn map(view: &View, answers: &Answers, hours: Report<'_>) -> Option<Drawn> {
@@ -140,13 +142,14 @@ fn map(view: &View, answers: &Answers, hours: Report<'_>) -> Option<Drawn> {
     let of_node = |r: &Row<'_>| node.is_none_or(|n| r.word("node") == n);
     let rows: Vec<Row<'_>> = hours.rows().into_iter().filter(|r| r.word("device") != "-").filter(of_node).collect();
     let from_ms: i64 = rows.first()?.word("from_ms").parse().ok()?;
-    let drawn: Vec<(String, Vec<Option<Heat>>)> = rows
-        .iter()
-        .take(CARDS)
-        .map(|r| {
-            (format!("{} {}", r.word("node"), tail(&r.word("device"))), r.word("hours").chars().map(heat_of).collect())
-        })
-        .collect();
+    // of more the newest
+    let before = rows.iter().map(|r| r.word("hours").len()).max()?.saturating_sub(HOURS);
+    let from_ms = from_ms + i64::try_from(before).unwrap_or(0) * HOUR_MS;
+    let line = |r: &Row<'_>| {
+        let cells = r.word("hours").chars().skip(before).map(heat_of).collect();
+        (format!("{} {}", r.word("node"), tail(&r.word("device"))), cells)
+    };
+    let drawn: Vec<(String, Vec<Option<Heat>>)> = rows.iter().take(CARDS).map(line).collect();
     let steps = drawn.iter().map(|(_, cells)| cells.len()).max()?;
     let zone: chrono_tz::Tz = view.zone.parse().unwrap_or(chrono_tz::UTC);
     // hours follow each other, also where the clock jumps: a day begins where the date changes

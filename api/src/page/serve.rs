@@ -140,10 +140,15 @@ async fn made(
     let mut answers = more;
     answers.push(("place", Answer::Ready(months(place))));
     let asked = wants(page, view, &base);
-    answers.extend(join_all(asked.into_iter().map(|w| answered(app, who, place, w))).await);
-    if matches!(page, Page::Job | Page::Explain) {
-        answers.extend(run(app, who, place, page, view, &base).await);
-    }
+    let questions = join_all(asked.into_iter().map(|w| answered(app, who, place, w)));
+    let of_run = async {
+        match page {
+            Page::Job | Page::Explain => run(app, who, place, page, view, &base).await,
+            _ => Vec::new(),
+        }
+    };
+    let (asked, of_run) = futures::join!(questions, of_run);
+    answers.extend(asked.into_iter().chain(of_run));
     answers.extend(kept::answers(app, who, page, view).await);
     if let Some(why) = &place.trouble {
         view.told = view.told.take().or_else(|| Some(super::Told { done: false, text: why.clone() }));

@@ -74,7 +74,8 @@ pub(super) fn render(page: Page, view: &View, answers: &Answers, body: Body) -> 
         title: view.word(page.title()),
         strip: strip(page, view, answers),
         sentence: body.sentence,
-        building: answers.building(),
+        // a page that shows what somebody typed is not asked for again
+        building: answers.building() && answers.get("preview").is_none(),
         ..shell(Some(page), view)
     };
     let fields = minijinja::context! { page => value(shell), ..body.fields };

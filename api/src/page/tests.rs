@@ -27,7 +27,7 @@ fn view(page: Page, lang: Lang, role: &str) -> View {
 }
 
 /// Every name under which any page looks for an answer.
-const SLOTS: [&str; 35] = [
+const SLOTS: [&str; 36] = [
     "place",
     "periods",
     "usage",

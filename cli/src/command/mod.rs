@@ -11,7 +11,7 @@ pub(crate) use export::exported;
 pub(crate) use reference::{actor, import_as, import_dry};
 pub(crate) use token::random;
 
-use crate::args::{Args, Command, ManualLines, Rates};
+use crate::args::{Args, Command, ManualLines, Rates, Reclaim};
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
 use crate::session;
@@ -49,8 +49,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Outcome> {
     if let Command::CollectFor(asked) = &args.command {
         return live::collect(asked);
     }
-    let is_server = matches!(&args.command, Command::Serve(_)) || matches!(&args.command, Command::Demo(d) if d.serve);
-    if !is_server {
+    if !runs_on(&args.command) {
         memory::keep_freed();
     }
     let place = Place::of(&args.global)?;
@@ -73,6 +72,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Outcome> {
         })
         .context("cannot start a thread")?;
     worker.join().unwrap_or_else(|_| Err(anyhow::anyhow!("the command was stopped by a fault of its own")))
+}
+
+/// Whether a command runs until it is stopped.
+fn runs_on(command: &Command) -> bool {
+    match command {
+        Command::Serve(_) => true,
+        Command::Demo(demo) => demo.serve,
+        Command::Reclaim(what) => matches!(what, Reclaim::Watch { .. }),
+        _ => false,
+    }
 }
 
 async fn dispatch(place: &Place, args: Args, format: Format) -> anyhow::Result<Outcome> {

@@ -197,7 +197,6 @@ fn start(app: &App, place: &Place, writing: &Arc<Mutex<()>>) -> JoinSet<()> {
 /// A command that was lent the right to write has let go: what it wrote is looked at, and tokens may be others.
 fn returned(app: &App, who: &str) {
     app.forget_tokens();
-    app.forget_answers();
     app.loops().wake("ingest");
     app.events().tell("audit", Audience::Staff, app.now_ms(), json!({"by": who}));
 }

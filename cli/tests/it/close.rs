@@ -212,6 +212,52 @@ fn a_close_is_refused_with_what_would_mend_it() {
     site.run(&["correct", "preview", "--period", "2025-03"]).fails(1, &["2025-03 is not closed"]);
 }
 
+/// A run that is in the lake twice (L6), as no import writes it: nobody can waive that, and nothing is written.
+#[test]
+fn a_violated_invariant_blocks_a_close_and_cannot_be_waived() {
+    let site = fleet("UTC");
+    site.jobs(&table_of(&[MARCH]));
+    let dry = close(&site, "2025-03", &[&["--dry-run"][..], &WAIVE].concat());
+    assert_eq!(dry.code, 0, "nothing else stands against it: {dry:#?}");
+    // the commit that wrote the run names a copy of its file beside it
+    let table = site.data().join("tables/allocation");
+    let commits = std::fs::read_dir(table.join("_delta_log")).unwrap().map(|c| c.unwrap().path());
+    let commit = commits.filter(|c| c.extension().is_some_and(|e| e == "json")).max().unwrap();
+    let once = std::fs::read_to_string(&commit).unwrap();
+    let add = once.lines().find(|l| l.starts_with("{\"add\":")).unwrap();
+    let action: serde_json::Value = serde_json::from_str(add).unwrap();
+    let file = action["add"]["path"].as_str().unwrap();
+    let copy = format!("copy-{file}");
+    std::fs::copy(table.join(file), table.join(&copy)).unwrap();
+    std::fs::write(&commit, format!("{}\n{}\n", once.trim_end(), add.replace(file, &copy))).unwrap();
+
+    let refused = close(&site, "2025-03", &WAIVE);
+    refused.fails(1, &["2025-03 is not closed"]);
+    for words in [
+        "coverage [waived]",
+        "check:L6 [OPEN, cannot be waived]",
+        "L6 does not hold: no run, tick or sample is in the lake twice",
+        "| allocation ",
+        "mend: `gpuledger check` shows the rows; nothing can be closed over it",
+    ] {
+        assert!(refused.out.contains(words), "{words}: {refused:#?}");
+    }
+    for item in ["check:L6", "check"] {
+        let waived = close(&site, "2025-03", &["--waive", item, "--reason", "it is one run", "--approver", "grace"]);
+        waived.fails(2, &["cannot be waived", "`gpuledger check` shows the rows"]);
+    }
+    let check = site.run(&["check"]);
+    let violated = check.out.lines().any(|l| l.starts_with("L6") && l.contains("VIOLATED"));
+    assert!(check.code == 1 && violated, "{check:#?}");
+    assert!(!site.data().join("closes").exists(), "no document");
+    assert!(!site.data().join("tables/charge").exists(), "and no row of a close without one");
+    assert_eq!(site.table(&["periods"]).get(&[("period", "2025-03")], "state"), "COLLECTING");
+    // with the run there once, it was this alone that stood against it
+    std::fs::write(&commit, &once).unwrap();
+    assert!(closed(&site, "2025-03").contains("billed 1,000.00 USD"));
+    verified(&site, "2025-03");
+}
+
 /// One builder: the statement, the charge report, the close and the tables say the same to the cent.
 #[test]
 fn c63_one_question_has_one_answer() {

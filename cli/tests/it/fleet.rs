@@ -393,7 +393,8 @@ fn a_card_by_hour_is_what_the_usage_of_each_hour_says() {
     assert!(hours.column("hours").iter().all(|text| text.len() == 24), "{hours:#?}");
     let mut seen = std::collections::BTreeSet::new();
     for hour in [0, 7, 13, 22] {
-        let (from, to) = (format!("2026-03-02T{hour:02}:00"), format!("2026-03-02T{:02}:00", hour + 1));
+        let (from, to) =
+            (format!("2026-03-02T{hour:02}:00:00+01:00"), format!("2026-03-02T{:02}:00:00+01:00", hour + 1));
         let of_hour = ["--from", &from, "--to", &to, "--zone", "Europe/Berlin", "--by", "node,device", "--format=csv"];
         let usage = Table::read(&site.ok(&[["report", "usage"].as_slice(), &of_hour].concat()));
         for row in hours.rows.iter().filter(|row| row[hours.at("device")] != "-") {

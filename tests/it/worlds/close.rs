@@ -228,6 +228,48 @@ async fn worlds_closed_months_are_looked_at_again_only_where_something_of_them_c
     }
 }
 
+/// A price that begins after the closed months is not theirs; one inside a month is found, and the month before it is left alone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn worlds_a_price_after_the_closed_months_leaves_them_alone_and_one_inside_a_month_is_found() {
+    let [march, april] = ["2026-03-01", "2026-04-10"].map(|d| window::instant(d, chrono_tz::UTC).expect("a date"));
+    // every build makes the last day anew: with usage in April that is no day of a closed month
+    let worlds = [make::world(748, march), make::world(746, april)];
+    let mut control = None;
+    let site = lake(&mut control, 748, march, &worlds);
+    let mut control = control.expect("made");
+    site.publish(&control).await;
+    site.take_in(&drive::plain(&worlds)).await;
+    for (nonce, month) in (1..).zip(&MONTHS[..2]) {
+        closed(&site, 2, ask(month, chrono_tz::UTC, nonce)).await;
+    }
+    let after = vec![",,,H200,,20,CNY,2026-05-01T00:00:00Z,".to_owned()];
+    let inside = [",,,H200,", ",,pool-a,,"].map(|of| format!("{of},99,CNY,2026-03-01T00:00:00Z,2026-04-01T00:00:00Z"));
+    for (rates, unchanged, corrected) in
+        [(after, &MONTHS[..2], &MONTHS[..0]), (inside.to_vec(), &MONTHS[..1], &MONTHS[1..2])]
+    {
+        reference::known(&mut control, ReferenceTable::Rates, &rates);
+        // prices alone: with the inventory, which makes the cells, every day would be built anew
+        let published = gpuledger_aggregator::reference::publish(&site.lake, &control, ReferenceTable::Rates).await;
+        published.unwrap_or_else(|e| panic!("{e:?}"));
+        site.build(2).await;
+        let reader = reader(&site, 2).await;
+        let found = close::propose(&site.lake, &reader, &ask("2026-04", chrono_tz::UTC, 3)).await;
+        let draft = found.unwrap_or_else(|e| panic!("{e:?}")).draft;
+        let corrections: Vec<&str> = draft.corrections.iter().map(|c| c.period.as_str()).collect();
+        assert_eq!(draft.unchanged, unchanged, "{rates:?}");
+        assert_eq!(corrections, corrected, "{rates:?}");
+    }
+    // what the close takes for granted, the proofs compute
+    let done = closed(&site, 2, ask("2026-04", chrono_tz::UTC, 3)).await;
+    assert_eq!(done.corrects, ["2026-03"]);
+    for month in MONTHS {
+        let found = close::verify(&site.lake, 2, month).await.unwrap_or_else(|e| panic!("{e:?}"));
+        assert_eq!(found.differs, Vec::<String>::new(), "{month}: {found:#?}");
+    }
+    let m2 = close::m2(&site.lake, 2).await.expect("checked").expect("something is closed");
+    assert!(!m2.violated, "{m2:?}");
+}
+
 /// A lake with one world, its ledger built.
 async fn one(seed: u64) -> Site {
     let at = window::instant("2026-03-01", chrono_tz::UTC).expect("a date");

@@ -53,7 +53,7 @@ pub(in crate::page) fn heat(
             // neighbours of one shade are one rectangle
             let shade = cells[i].map(Heat::fill);
             let end = (i..cells.len()).find(|j| cells[*j].map(Heat::fill) != shade).unwrap_or(cells.len());
-            if let Some(fill) = shade {
+            if let Some(fill) = shade.filter(|_| x(end) > x(i)) {
                 let d = paths.entry(fill).or_default();
                 let _ = write!(d, "M{} {y}H{}v{}H{}z", x(i), x(end), CELL_HIGH - 1, x(i));
             }
