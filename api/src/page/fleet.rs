@@ -133,6 +133,8 @@ fn heat_of(word: char) -> Option<Heat> {
 
 /// Cards of a map at most: more have the table alone.
 const CARDS: usize = 160;
+/// Cards of the table beside it at most: all are in the file that it names.
+const SUMMED: usize = 40;
 /// Hours of a map at most: those of the longest month.
 const HOURS: usize = 745;
 
@@ -161,7 +163,8 @@ fn map(view: &View, answers: &Answers, hours: Report<'_>) -> Option<Drawn> {
     let labels: Vec<(usize, String)> = begins.into_iter().step_by(every).map(|i| (i, date(i))).collect();
     let says = view.say("fleet.map_says", &[("cards", &rows.len().to_string()), ("steps", &steps.to_string())]);
     let svg = chart::heat("cards-map", &drawn, &labels, &view.word("fleet.map"), &says);
-    let csv = View::api("/fleet/hours", &[("month", &view.month), ("tz", &view.zone), ("format", "csv")]);
+    let csv =
+        View::api("/usage", &[("month", &view.month), ("tz", &view.zone), ("by", "node,device"), ("format", "csv")]);
     let sums = answers.report("cards").map(|r| r.rows()).unwrap_or_default();
     Some(Drawn { svg: Value::from_safe_string(svg), table: by_card(view, &sums, csv) })
 }
@@ -255,13 +258,13 @@ fn by_card(view: &View, rows: &[Row<'_>], csv: String) -> Table {
         }));
         Line { cells, more: None }
     };
-    let cut = (cards.len() > CARDS)
-        .then(|| view.say("table.cut", &[("shown", &CARDS.to_string()), ("all", &cards.len().to_string())]));
+    let cut = (cards.len() > SUMMED)
+        .then(|| view.say("table.cut", &[("shown", &SUMMED.to_string()), ("all", &cards.len().to_string())]));
     Table {
         id: "by-card",
         caption: view.word("fleet.map"),
         heads,
-        rows: cards.iter().take(CARDS).map(line).collect(),
+        rows: cards.iter().take(SUMMED).map(line).collect(),
         csv: Some(csv),
         empty: view.word("empty.fleet"),
         cut,

@@ -27,6 +27,21 @@ impl Heat {
     }
 }
 
+/// Strokes of one shade, each told from the end of the one before: a month of hours of a fleet is some ten thousand of them.
+#[derive(Default)]
+struct Path {
+    d: String,
+    at: (i128, i128),
+}
+
+impl Path {
+    fn stroke(&mut self, from: i128, to: i128, y: i128) {
+        // the first move counts from the origin, relative or not
+        let _ = write!(self.d, "m{} {}h{}", from - self.at.0, y - self.at.1, to - from);
+        self.at = (to, y);
+    }
+}
+
 const CELL_HIGH: i128 = 12;
 const LABEL: i128 = 150;
 const WIDTH: i128 = 900;
@@ -44,24 +59,23 @@ pub(in crate::page) fn heat(
     let n = i128::try_from(rows.len()).unwrap_or(0);
     let x = |i: usize| LABEL + i128::try_from(i).unwrap_or(0) * (WIDTH - LABEL) / columns;
     let mut out = open(id, "heat", (WIDTH, n * CELL_HIGH + FOOT), false, (title, says));
-    let mut paths: BTreeMap<&str, String> = BTreeMap::new();
+    let mut paths: BTreeMap<&str, Path> = BTreeMap::new();
     for (r, (label, cells)) in rows.iter().enumerate() {
         let y = i128::try_from(r).unwrap_or(0) * CELL_HIGH;
         let _ = write!(out, r#"<text class="tick" x="0" y="{}">{}</text>"#, y + CELL_HIGH - 3, escaped(label));
         let mut i = 0;
         while i < cells.len() {
-            // neighbours of one shade are one rectangle
+            // neighbours of one shade are one stroke
             let shade = cells[i].map(Heat::fill);
             let end = (i..cells.len()).find(|j| cells[*j].map(Heat::fill) != shade).unwrap_or(cells.len());
             if let Some(fill) = shade.filter(|_| x(end) > x(i)) {
-                let d = paths.entry(fill).or_default();
-                let _ = write!(d, "M{} {y}H{}v{}H{}z", x(i), x(end), CELL_HIGH - 1, x(i));
+                paths.entry(fill).or_default().stroke(x(i), x(end), y + CELL_HIGH / 2);
             }
             i = end;
         }
     }
-    for (fill, d) in &paths {
-        let _ = write!(out, r#"<path fill="{fill}" d="{d}"/>"#);
+    for (fill, path) in &paths {
+        let _ = write!(out, r#"<path stroke="{fill}" stroke-width="{}" d="{}"/>"#, CELL_HIGH - 1, path.d);
     }
     for (i, label) in labels {
         let _ = write!(

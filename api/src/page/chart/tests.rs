@@ -30,11 +30,15 @@ fn a_gap_breaks_the_line() {
 }
 
 #[test]
-fn neighbours_of_one_shade_are_one_rectangle() {
+fn neighbours_of_one_shade_are_one_stroke() {
     let cells = vec![Some(Heat::Busy(990)), Some(Heat::Busy(1000)), Some(Heat::Mostly(Class::Unobserved))];
     let svg = heat("h", &[("n".to_owned(), cells)], &[], "t", "d");
-    assert_eq!(svg.matches("M150 0H650").count(), 1, "{svg}");
-    assert_eq!(svg.matches("<path fill").count(), 2, "{svg}");
+    assert_eq!(svg.matches("m150 6h500").count(), 1, "{svg}");
+    assert_eq!(svg.matches("<path stroke").count(), 2, "{svg}");
+    // the second of a shade is told from the end of the first, also in the next row
+    let row = |label: &str| (label.to_owned(), vec![Some(Heat::Busy(1000)), None, Some(Heat::Busy(1000))]);
+    let svg = heat("h", &[row("a"), row("b")], &[], "t", "d");
+    assert!(svg.contains("m150 6h250m250 0h250m-750 12h250m250 0h250"), "{svg}");
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub(super) const QUOTA: Shown<'_> = Shown {
         Col::new("lent_hours", "head.lent", Kind::Hours),
         Col::new("unmet_hours", "head.unmet", Kind::Hours),
     ],
-    most: 60,
+    most: 25,
 };
 
 pub(super) const ASSETS: Shown<'_> = Shown {
@@ -78,7 +78,7 @@ pub(super) const CENSUS: Shown<'_> = Shown {
         Col::new("mem_peak_gib", "head.mem_peak", Kind::Gib),
         Col::new("temperature_peak_c", "head.temperature", Kind::Count),
     ],
-    most: 100,
+    most: 30,
 };
 
 pub(super) const WATCH: Shown<'_> = Shown {
