@@ -134,7 +134,7 @@ fn heat_of(word: char) -> Option<Heat> {
 /// Cards of a map at most: more have the table alone.
 const CARDS: usize = 160;
 /// Cards of the table beside it at most: all are in the file that it names.
-const SUMMED: usize = 40;
+const SUMMED: usize = 30;
 /// Hours of a map at most: those of the longest month.
 const HOURS: usize = 745;
 
