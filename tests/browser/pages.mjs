@@ -136,8 +136,8 @@ async function failed(page) {
   await page.locator("#charges tbody th a", { hasText: "vision" }).click();
   await page.waitForURL("**/chargeback/statement**");
   await whole(page);
-  const statement = await page.locator("#lines tfoot td", { hasText: charge }).count();
-  check(statement > 0, `the statement of vision does not come to ${charge}`);
+  const total = page.locator("#lines tfoot td", { hasText: charge }).first();
+  check(await total.waitFor({ timeout: 60_000 }).then(() => true, () => false), `the statement of vision does not come to ${charge}`);
   await page.locator("#lines tbody th a").first().click();
   await page.waitForURL("**/chargeback/line**");
   await whole(page);

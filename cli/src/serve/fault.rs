@@ -25,8 +25,12 @@ pub(super) fn problem(e: &anyhow::Error) -> Problem {
         if cause.is::<LakeError>() {
             return Problem::unavailable(format!("the data cannot be read or written: {text}"));
         }
-        if let Some(CloseError::Report(found)) = cause.downcast_ref::<CloseError>() {
-            return problem_of(found);
+        match cause.downcast_ref::<CloseError>() {
+            Some(CloseError::Report(found)) => return problem_of(found),
+            Some(CloseError::NotClosed(_) | CloseError::NoLine { .. }) => return Problem::absent(text),
+            Some(CloseError::Currency { .. } | CloseError::Meanwhile(_)) => return Problem::conflict(text),
+            Some(CloseError::Unknown { .. } | CloseError::Gone(_)) => return Problem::unavailable(text),
+            _ => {}
         }
     }
     if outcome::code_of(e) == Outcome::WRONG_USAGE {
@@ -61,5 +65,18 @@ pub(super) fn problem_of(e: &ReportError) -> Problem {
             tracing::error!(error = text, "a question failed");
             Problem::fault(text)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_closed_is_absent_and_no_fault() {
+        let of = |e: CloseError| problem(&anyhow::Error::from(e).context("verify")).status;
+        assert_eq!(of(CloseError::NotClosed("2026-01".to_owned())), 404);
+        assert_eq!(of(CloseError::Meanwhile("2026-01".to_owned())), 409);
+        assert_eq!(of(CloseError::Gone("part-0.parquet".to_owned())), 503);
     }
 }
