@@ -79,12 +79,10 @@ pub async fn warm(app: &App) -> Result<(), Problem> {
     let (Some(month), Some(zone)) = (place.months.last(), app.settings().zone) else { return Ok(()) };
     let who = Who::of("gpuledger", Role::Admin);
     let view = View { month: month.month.clone(), zone: zone.name().to_owned(), ..View::default() };
-    for want in wants(Page::Overview, &view, &base(&view)?) {
-        if want.what.lasts() == Lasts::Cut {
-            app.answers().document(&who, &want.ask, &want.what).await?;
-        } else {
-            desk::answer(app, &who, place.cut, &want.ask, &want.what).await;
-        }
+    // once for each cut: what the clock decides too would be made anew in every round, also where nobody looks
+    let asked = wants(Page::Overview, &view, &base(&view)?);
+    for want in asked.into_iter().filter(|want| want.what.lasts() == Lasts::Cut) {
+        app.answers().document(&who, &want.ask, &want.what).await?;
     }
     Ok(())
 }
