@@ -128,7 +128,7 @@ impl Ledger {
         let lake = self.lake()?;
         let mut control: Control = self.place.control_to_write(&lake).map_err(|e| problem(&e))?;
         let thrown = throw(&mut control, which, is_on, who.name.clone(), reason, clock::now_ms());
-        thrown.map_err(|e| problem(&e))?;
+        thrown.map_err(|e| Problem::unavailable(crate::chain(&e)))?;
         Ok(json!({"done": format!("{} is {}", which.as_str(), if is_on { "on" } else { "off" })}))
     }
 }
