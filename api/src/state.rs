@@ -116,7 +116,7 @@ impl App {
         let work = async move {
             let done = app.answers().act(&who, &act).await;
             if !matches!(act, Act::Import { dry_run: true, .. }) {
-                app.forget_answers();
+                app.desk().forget();
             }
             done
         };
@@ -124,11 +124,6 @@ impl App {
         ended.unwrap_or_else(|_| {
             Err(Problem::fault("what was asked was stopped by a fault of its own; the log says more"))
         })
-    }
-
-    /// Something was done beside this server's routes: answers from before it do not count any more.
-    pub fn forget_answers(&self) {
-        self.desk().forget();
     }
 
     /// What pages remember of questions that they asked.
@@ -141,10 +136,11 @@ impl App {
         &self.0.served
     }
 
-    /// A token was made or taken back: nothing that is remembered of them counts.
+    /// A token was made or taken back, or something was written beside the routes: what is remembered of tokens does not count, and no
+    /// answer from before.
     pub fn forget_tokens(&self) {
         self.0.tokens.fetch_add(1, Ordering::Relaxed);
-        self.forget_answers();
+        self.desk().forget();
     }
 
     /// How often tokens changed since the start.
