@@ -77,6 +77,10 @@ fn the_server_answers_what_the_command_line_prints_to_the_byte() {
     assert_eq!(csv.text(), site.ok(&["report", "charge", "--by", "team", "--month", "2026-03", "--format", "csv"]));
     let focus = server.get(&finance, "/api/v1/charges?month=2026-03&format=focus");
     assert_eq!(focus.text(), site.ok(&["export", "2026-03", "--as", "focus-csv"]));
+    // the first page comes at once, and the second time it is there
+    let asked = Instant::now();
+    assert_eq!(server.get(&finance, "/api/v1/charges?month=2026-03&by=team").status, 200);
+    assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
 }
 
 #[test]
