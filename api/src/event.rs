@@ -1,5 +1,7 @@
 //! What happened, in order: kept for a while so that who was away can read on, and sent to who listens.
 
+mod moved;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,6 +10,8 @@ use serde_json::Value;
 use tokio::sync::broadcast;
 
 use crate::who::{Role, Who};
+
+pub(crate) use moved::Moved;
 
 /// Events that are kept for who comes back.
 const KEPT: usize = 4_096;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use tokio::sync::{Notify, watch};
 
 use crate::answer::{Act, Answers};
-use crate::event::{Audience, Events};
+use crate::event::{Audience, Events, Moved};
 use crate::page::Desk;
 use crate::problem::Problem;
 use crate::who::Who;
@@ -52,6 +52,7 @@ struct Shared {
     control: PathBuf,
     clock: Clock,
     events: Events,
+    moved: Moved,
     loops: Loops,
     served: Served,
     figures: crate::metrics::Kept,
@@ -72,8 +73,10 @@ impl App {
         let run = clock().unsigned_abs();
         let (events, loops) = (Events::new(run), Loops::default());
         let (served, figures) = (Served::default(), crate::metrics::Kept::default());
-        let (desk, tokens) = (Desk::default(), AtomicU64::new(0));
-        Self(Arc::new(Shared { answers, settings, control, clock, events, loops, served, figures, desk, tokens, stop }))
+        let (desk, tokens, moved) = (Desk::default(), AtomicU64::new(0), Moved::default());
+        let shared =
+            Shared { answers, settings, control, clock, events, moved, loops, served, figures, desk, tokens, stop };
+        Self(Arc::new(shared))
     }
 
     /// Who answers.
@@ -118,12 +121,27 @@ impl App {
             if !matches!(act, Act::Import { dry_run: true, .. }) {
                 app.desk().forget();
             }
+            if matches!(act, Act::Case { .. }) {
+                app.look_at_cases().await;
+            }
             done
         };
         let ended = tokio::spawn(work).await;
         ended.unwrap_or_else(|_| {
             Err(Problem::fault("what was asked was stopped by a fault of its own; the log says more"))
         })
+    }
+
+    /// Tells of cases that moved, where somebody may have moved one; what cannot be read is told later.
+    pub async fn look_at_cases(&self) {
+        if let Err(problem) = self.tell_moved_cases().await {
+            tracing::warn!(detail = problem.detail, "cases that moved were not told");
+        }
+    }
+
+    /// Cases that were told of.
+    pub(crate) fn moved(&self) -> &Moved {
+        &self.0.moved
     }
 
     /// What pages remember of questions that they asked.

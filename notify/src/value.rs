@@ -7,7 +7,7 @@ use minijinja::Value;
 use serde::{Serialize, Serializer};
 
 /// Fields that hold names of people and of their jobs, or may, wherever they stand in a notice.
-const NAMES: &[&str] = &["user", "job_name", "person", "address", "title", "reason", "answer"];
+const NAMES: &[&str] = &["user", "by", "job_name", "person", "address", "title", "reason", "answer"];
 
 /// An instant, shown in a zone: `2026-10-25 02:30 Europe/Berlin (+02:00)`. The offset tells the two readings of a doubled
 /// hour apart.

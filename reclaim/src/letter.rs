@@ -49,7 +49,8 @@ pub fn freed(case: &Case, a: &Allocation, seen_ms: i64, s: &Settings) -> Option<
     write(kind, case, a, Some(seen_ms), Some(act_of(a, s)))
 }
 
-fn act_of(a: &Allocation, s: &Settings) -> ActKind {
+/// What a policy has asked of the scheduler of an allocation.
+pub fn act_of(a: &Allocation, s: &Settings) -> ActKind {
     match a.identity {
         Identity::Kubernetes { .. } => s.kubernetes,
         _ => s.slurm,

@@ -41,6 +41,7 @@ class Took:
             _, status, usage = os.wait4(child.pid, 0)
             self.wall = time.monotonic() - since
         child.returncode = os.waitstatus_to_exitcode(status)
+        self.returncode = child.returncode
         self.cpu = usage.ru_utime + usage.ru_stime
         self.mib = usage.ru_maxrss / 1024
         self.out = (work / "stdout").read_text()
@@ -221,8 +222,12 @@ def month(days, work):
     ours = Took([BIN, "ingest", "--data", data, *config], work)
     line(f"{what}: ledger, gpuledger", total, Median([ours]))
     for e in ENGINES:
-        said = json.loads(Took([sys.executable, HERE / f"{e}_ledger.py", data, "--columns", columns, "--weights", weights,
-                                "--out", work / e, "--compare"], work).out.splitlines()[-1])
+        theirs = Took([sys.executable, HERE / f"{e}_ledger.py", data, "--columns", columns, "--weights", weights, "--out", work / e,
+                       "--compare"], work, may_fail=True)
+        if theirs.returncode:
+            row(f"{what}: ledger, {e}", f"{total:,}", "failed", "", "", f"{theirs.mib:.0f}", f"exit {theirs.returncode}")
+            continue
+        said = json.loads(theirs.out.splitlines()[-1])
         row(f"{what}: ledger, {said['engine']} {said['version']}", f"{total:,}", said["seconds"], said["cpu"],
             f"{total / said['seconds']:,.0f}", said["peak_mib"], "its own clock")
         agree = "; ".join(f"{t} {c['rows_in_lake']:,} rows, {c['only_here'] + c['only_in_lake']} differ"

@@ -21,7 +21,7 @@ struct Switch {
     alarm: bool,
 }
 
-/// The four switches, from `{"switches": [{"which", "is_on", "actor", "reason", "at"}]}`.
+/// The four switches, from `{"switches": [{"which", "is_on", "by", "actor", "reason", "at"}]}`.
 fn switches(view: &View, report: Report<'_>) -> Option<Vec<Switch>> {
     let all = report.document().get("switches")?.as_array()?;
     let text = |of: &Json, name: &str| of.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
@@ -45,23 +45,31 @@ fn switches(view: &View, report: Report<'_>) -> Option<Vec<Switch>> {
             alarm: is_on && ["kill", "breaker"].contains(&word.as_str()),
             is_on,
             says: view.word(says),
-            by: (!actor.is_empty()).then(|| view.say("switch.by", &args)),
+            by: match text(s, "by").as_str() {
+                "policy" => Some(view.word("switch.by_policy")),
+                "file" => Some(view.word("switch.by_file")),
+                "person" => Some(view.say("switch.by", &args)),
+                _ => None,
+            },
             word,
         }
     };
     Some(all.iter().map(switch).collect())
 }
 
-/// Bounds as they are used: `{"bounds": [{"name", "used", "limit"}]}`.
-fn bounds(view: &View, report: Report<'_>) -> Option<Vec<(String, String, String)>> {
+/// Caps, each with what is used of it: `{"bounds": [{"name", "used", "limit"}]}`.
+fn bounds(view: &View, report: Report<'_>) -> Option<Vec<(String, String)>> {
     let all = report.document().get("bounds")?.as_array()?;
-    let number = |of: &Json, name: &str| of.get(name).and_then(Json::as_i64);
     let shown = |b: &Json| {
-        let name = b.get("name").and_then(Json::as_str).unwrap_or_default();
-        let text = |n: Option<i64>| n.map_or_else(|| view.word("unknown"), |n| n.to_string());
-        (super::words::listed(view.lang, "bound", name), text(number(b, "used")), text(number(b, "limit")))
+        let name = b.get("name").and_then(Json::as_str)?;
+        let limit = b.get("limit").and_then(Json::as_i64)?.to_string();
+        let says = match b.get("used").and_then(Json::as_i64) {
+            Some(used) => view.say("reclaim.bound", &[("used", &used.to_string()), ("limit", &limit)]),
+            None => view.say("reclaim.at_most", &[("limit", &limit)]),
+        };
+        Some((super::words::listed(view.lang, "bound", name), says))
     };
-    Some(all.iter().map(shown).collect::<Vec<_>>()).filter(|b| !b.is_empty())
+    Some(all.iter().filter_map(shown).collect::<Vec<_>>()).filter(|b| !b.is_empty())
 }
 
 pub(super) fn body(view: &View, answers: &Answers) -> Body {

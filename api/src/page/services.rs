@@ -84,6 +84,34 @@ fn counted(view: &View, answers: &Answers, report: Report<'_>, shown: Shown<'_>)
     Some(out)
 }
 
+/// What was granted to a replica, and the most that it used of it.
+const LIMITS: [(&str, &str); 3] = [
+    ("time_limit_hours", "head.time_limit"),
+    ("gpu_mem_quota_gib", "head.mem_granted"),
+    ("gpu_mem_peak_gib", "head.mem_peak"),
+];
+
+/// The replicas with their limits.
+fn limited(view: &View, answers: &Answers, report: Report<'_>, shown: Shown<'_>) -> Option<Table> {
+    let mut out = table(view, report, shown, &RUNS_BY.join(","))?;
+    let Some(limits) = answers.report("limits") else { return Some(out) };
+    let key = |row: Row<'_>| RUNS_BY.map(|k| row.word(k));
+    let of: BTreeMap<[String; 7], Row<'_>> = limits.rows().into_iter().map(|r| (key(r), r)).collect();
+    let mut rows = by_waste(report);
+    super::table::sort(view, shown.id, shown.columns, &mut rows);
+    for (name, head) in LIMITS {
+        let cell = |row: Option<&Row<'_>>| {
+            let number = row.and_then(|r| r.number(name));
+            let text = number.map_or_else(|| view.word("unknown"), |n| n.show(1));
+            Cell { number: true, unknown: number.is_none(), ..Cell::text(text) }
+        };
+        let cells = rows.iter().map(|r| cell(of.get(&key(*r)))).collect();
+        // limits of several runs are no limit of all of them
+        out.push(view, head, cells, Cell::text(String::new()));
+    }
+    Some(out)
+}
+
 /// What the services are grouped by.
 pub(super) const BY: [&str; 5] = ["account", "team", "user", "model", "pool"];
 /// What their replicas are grouped by.
@@ -98,7 +126,7 @@ pub(super) fn body(view: &View, answers: &Answers) -> Body {
         Shown { id: "found", caption: "services.findings", empty: "empty.findings", columns: &FINDINGS, most: 40 };
     let fields = minijinja::context! {
         services => value(part(answers, "services", |r| counted(view, answers, r, services))),
-        replicas => value(part(answers, "replicas", |r| table(view, r, runs, &RUNS_BY.join(",")))),
+        replicas => value(part(answers, "replicas", |r| limited(view, answers, r, runs))),
         findings => value(part(answers, "findings", |r| {
             (!r.rows().is_empty()).then(|| Table::of(view, r, found, None))
         })),

@@ -208,7 +208,7 @@ fn row() -> Value {
 fn names_that_try_to_be_markup_are_shown_as_typed() {
     let report = json!({
         "sentence": EVIL, "currency": "EUR", "rows": [row(), row()], "total": row(), "notes": [EVIL],
-        "case": row(), "events": [row()], "switches": [{"which": EVIL, "is_on": true, "actor": EVIL, "reason": EVIL, "at": EVIL}],
+        "case": row(), "events": [row()], "switches": [{"which": EVIL, "is_on": true, "actor": EVIL, "reason": EVIL, "at": EVIL, "by": "person"}], "bounds": [{"name": EVIL, "used": 1, "limit": 2}],
         "columns": [EVIL], "done": EVIL, "csv": EVIL,
     });
     for page in Page::ALL {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
-use gpuledger_api::answer::{Act, Answers, Document, Export, File, Place, Report};
+use gpuledger_api::answer::{Act, Answers, Document, Export, File, Place, Reclaiming, Report};
 use gpuledger_api::ask::Ask;
 use gpuledger_api::guard::{Guard, GuardSettings, Rates};
 use gpuledger_api::problem::Problem;
@@ -71,6 +71,10 @@ impl Answers for StandIn {
     async fn place(&self) -> Place {
         Place { zone: Some("Europe/Berlin".to_owned()), cut: Some(3), ..Place::default() }
     }
+
+    async fn reclaiming(&self) -> Result<Reclaiming, Problem> {
+        Ok(Reclaiming::default())
+    }
 }
 
 pub(crate) struct Site {
@@ -117,8 +121,13 @@ impl Site {
         self.grant(&grant, 9)
     }
 
+    /// The control file of this server.
+    pub(crate) fn control(&self) -> Control {
+        Control::open(&self.folder.path().join("control.sqlite")).unwrap()
+    }
+
     pub(crate) fn grant(&self, grant: &Grant, days: i64) -> String {
-        let mut control = Control::open(&self.folder.path().join("control.sqlite")).unwrap();
+        let mut control = self.control();
         let mut random = [0_u8; 32];
         getrandom::getrandom(&mut random).unwrap();
         let who = Actor { actor: "test".to_owned(), at_ms: NOW_MS, ..Actor::default() };

@@ -6,11 +6,13 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use gpuledger_api::event::Audience;
 use gpuledger_api::who::Role;
+use gpuledger_control::Grant;
+use gpuledger_schema::reclaim::{Case, CaseEvent, Class, EventKind};
 use http_body_util::BodyExt as _;
-use serde_json::json;
+use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-use super::stand_in::Site;
+use super::stand_in::{NOW_MS, Site};
 
 /// What a stream says until it ends or falls silent.
 async fn heard(site: &Site, token: &str, last: Option<&str>) -> (StatusCode, String) {
@@ -60,6 +62,60 @@ async fn nobody_hears_of_other_teams() {
     let (_, all) = heard(&site, &site.token(Role::Operator), Some(&since)).await;
     assert!(all.contains("vision") && all.contains("root"));
     assert_eq!(heard(&site, &site.token(Role::Node), None).await.0, StatusCode::FORBIDDEN);
+}
+
+/// What a case of Ada's job in team nlp is about.
+fn facts() -> String {
+    let nothing = Value::Null;
+    json!({
+        "allocation_id": 7, "nodes": ["gpu01"], "device_ids": [1], "gpu_units": 840,
+        "identity": {"kind": "slurm", "cluster": "alpha", "job_raw": "4711", "array": nothing, "het": nothing, "user": "ada",
+            "start_ms": 0},
+        "owner": {"user": "ada", "account": nothing, "team": "nlp", "contact": nothing},
+        "work": {"task_type": "train", "queue": nothing, "qos": nothing, "name": nothing, "pool": "h100", "model": nothing,
+            "priority": nothing, "preemptible": nothing, "borrowed": false, "limit_ms": nothing, "max_ms": nothing,
+            "checkpoint_ms": nothing},
+        "judgement": {"policy": "default", "verdict": "idle", "reasons": [], "classes": ["idle_since"], "alerts": [],
+            "rest_from_ms": nothing, "active_from_ms": nothing, "newest_ms": nothing, "coverage_ppm": nothing,
+            "peak_ppm": nothing, "power_mw": nothing, "floor_mw": nothing, "mean_ppm": nothing},
+    })
+    .to_string()
+}
+
+#[tokio::test]
+async fn whoever_may_see_a_case_hears_that_it_moved() {
+    let site = Site::new();
+    let mut control = site.control();
+    let fence = control.lead("here", NOW_MS, 60_000).unwrap().unwrap();
+    let opened = CaseEvent::of(NOW_MS, "engine", EventKind::Opened);
+    let case = Case::opened(7, Class::IdleSince, "default", facts(), &opened);
+    control.open_case(fence, &case, &opened).unwrap();
+    // what stood before anybody listened is on the pages
+    site.app.tell_moved_cases().await.unwrap();
+    let warned = CaseEvent::of(NOW_MS + 1, "engine", EventKind::Warned);
+    let case = control.move_case(Some(fence), case.case_id, case.seq, &warned).unwrap();
+    site.app.tell_moved_cases().await.unwrap();
+    // nothing moved since
+    site.app.tell_moved_cases().await.unwrap();
+    let recovered = CaseEvent::of(NOW_MS + 2, "engine", EventKind::Recovered);
+    control.move_case(Some(fence), case.case_id, case.seq, &recovered).unwrap();
+    site.app.tell_moved_cases().await.unwrap();
+    site.app.tell_moved_cases().await.unwrap();
+    let since = format!("{}-0", site.app.events().run());
+    let (_, lead) = heard(&site, &site.token(Role::Lead), Some(&since)).await;
+    let states: Vec<&str> = lead.matches("warned").chain(lead.matches("active_again")).collect();
+    assert_eq!((lead.matches("event: case").count(), states), (2, vec!["warned", "active_again"]), "{lead}");
+    let (_, member) = heard(&site, &site.token(Role::Member), Some(&since)).await;
+    assert_eq!(member.matches("event: case").count(), 2, "{member}");
+    let other = Grant {
+        name: "of vision".to_owned(),
+        role: "lead".to_owned(),
+        teams: ["vision".to_owned()].into(),
+        user: None,
+        node: None,
+    };
+    let (_, other) = heard(&site, &site.grant(&other, 9), Some(&since)).await;
+    assert!(!other.contains("event: case"), "{other}");
 }
 
 #[tokio::test]

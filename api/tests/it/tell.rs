@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono_tz::Tz;
-use gpuledger_api::answer::{Act, Answers, Document, Export, File, Month, Place, Report};
+use gpuledger_api::answer::{Act, Answers, Document, Export, File, Month, Place, Reclaiming, Report};
 use gpuledger_api::ask::Ask;
 use gpuledger_api::problem::Problem;
 use gpuledger_api::state::{App, Settings, Stop};
@@ -110,6 +110,10 @@ impl Answers for Written {
 
     async fn deliver(&self, _: &str, _: &str, _: Vec<u8>) -> Result<(), Problem> {
         Err(Problem::absent("nothing is delivered here"))
+    }
+
+    async fn reclaiming(&self) -> Result<Reclaiming, Problem> {
+        Ok(Reclaiming::default())
     }
 
     async fn place(&self) -> Place {

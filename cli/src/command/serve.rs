@@ -61,6 +61,8 @@ pub(super) async fn run(place: &Place, asked: &Serve) -> anyhow::Result<Outcome>
     let stop = app.stop().clone();
     let guard = guard(config, code.clone(), acceptor.is_some());
     tokio::spawn(signals(stop.clone()));
+    // what stands now is on every page; what moves from now on is told
+    app.look_at_cases().await;
     let mut running = start(&app, place, &writing);
     let socket = lend::socket(&lake);
     if let Some(path) = &socket {
@@ -185,9 +187,13 @@ fn start(app: &App, place: &Place, writing: &Arc<Mutex<()>>) -> JoinSet<()> {
     running.spawn(async move {
         // the first page comes first
         tokio::time::sleep(std::time::Duration::from_secs(20)).await;
-        let round = move |_| {
+        let round = move |app: App| {
             let rounds = Arc::clone(&rounds);
-            async move { rounds.round().await }
+            async move {
+                let said = rounds.round().await;
+                app.look_at_cases().await;
+                said
+            }
         };
         looping.run_loop("reclaim", every_ms, round).await;
     });
@@ -199,6 +205,8 @@ fn returned(app: &App, who: &str) {
     app.forget_tokens();
     app.loops().wake("ingest");
     app.events().tell("audit", Audience::Staff, app.now_ms(), json!({"by": who}));
+    let app = app.clone();
+    tokio::spawn(async move { app.look_at_cases().await });
 }
 
 /// Stops at the first signal; at the second the process ends as it is.

@@ -115,6 +115,11 @@ impl Reclaimer {
         self.bounces(now_ms)?;
         let applied = self.engine.round().await?;
         self.ask_nodes(now_ms).await?;
+        if self.engine.book.notify
+            && let Err(e) = self.engine.notifier.news(self.engine.store.open_cases()?).await
+        {
+            tracing::warn!(error = format!("{e:#}"), "what became of cases was not told");
+        }
         if let Err(e) = self.day(now_ms).await {
             tracing::warn!(error = format!("{e:#}"), "the report of the day was not told");
         }

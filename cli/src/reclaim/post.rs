@@ -1,6 +1,8 @@
 //! Letters and alerts through the outbox: posted under a key that says which occasion it is, brought by the courier, and delivered
 //! only where the other side took them.
 
+mod news;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use gpuledger_aggregator::lake::Lake;
 use gpuledger_aggregator::report::{self, Ask as Asked, Currency, Format as Written, Narrow, Reader};
-use gpuledger_api::answer::{Act, Answers, Column, Document, Export, File, Kind, Lasts, Place as Told, Report};
+use gpuledger_api::answer::{
+    Act, Answers, Column, Document, Export, File, Kind, Lasts, Place as Told, Reclaiming, Report,
+};
 use gpuledger_api::ask::{Ask, Format};
 use gpuledger_api::problem::Problem;
 use gpuledger_api::state::chain;
@@ -35,14 +37,14 @@ const AT_A_TIME: usize = 4;
 pub(crate) struct Ledger {
     pub(super) place: Place,
     writing: Arc<Mutex<()>>,
-    pub(super) open: Open,
+    pub(super) open: Arc<Open>,
     turns: Semaphore,
 }
 
 impl Ledger {
     /// Of a place whose lake the server holds.
     pub(crate) fn new(place: Place, writing: Arc<Mutex<()>>) -> Self {
-        Self { place, writing, open: Open::default(), turns: Semaphore::new(AT_A_TIME) }
+        Self { place, writing, open: Arc::default(), turns: Semaphore::new(AT_A_TIME) }
     }
 
     pub(super) fn lake(&self) -> Result<Lake, Problem> {
@@ -272,6 +274,10 @@ impl Answers for Ledger {
         let lake = self.lake()?;
         let put = lake.deliver(&format!("{node}/{name}"), bytes).await;
         put.map_err(|e| Problem::unavailable(format!("the segment cannot be kept now: {}", chain(&e))))
+    }
+
+    async fn reclaiming(&self) -> Result<Reclaiming, Problem> {
+        self.reclaiming_now().map_err(|e| problem(&e))
     }
 
     async fn place(&self) -> Told {

@@ -2,20 +2,25 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use chrono_tz::Tz;
 use gpuledger_aggregator::lake::{Build, Cut, Lake};
 use gpuledger_aggregator::report::{self, AskedTerms, Reader, ReportError};
 use gpuledger_api::answer::{Document, Report};
 use gpuledger_api::ask::Ask;
+use gpuledger_api::state::chain;
 use gpuledger_api::who::Scope;
 use gpuledger_schema::path::{self, Numbered};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, watch};
 
 /// Windows that stay priced: each holds its steps in memory.
 const WINDOWS: usize = 4;
 /// Answers that are kept.
 const ANSWERS: usize = 512;
+
+/// What a page waits for the end of what is known in a new cut; then it shows the end that was known before.
+const SOON: Duration = Duration::from_millis(300);
 
 /// What a ledger is open for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,9 +51,22 @@ pub(super) type Answered = Arc<OnceCell<Document>>;
 #[derive(Debug, Default)]
 pub(super) struct Open {
     readers: tokio::sync::Mutex<Vec<(Of, Arc<Reader>)>>,
-    /// End of what is known in a cut and its build.
-    known: tokio::sync::Mutex<Option<((u64, u64), i64)>>,
+    known: Mutex<Known>,
     answers: Mutex<HashMap<Question, Answered>>,
+}
+
+/// How far is known: what was found last, and where a newer cut is being looked at, the end of that look.
+#[derive(Debug, Default)]
+struct Known {
+    found: Option<Found>,
+    looking: Option<watch::Receiver<()>>,
+}
+
+/// What was found in a cut and its build: the end of what is known, absent where nothing is known of any cluster; or why nothing was.
+#[derive(Debug, Clone)]
+struct Found {
+    of: (u64, u64),
+    to: Result<Option<i64>, String>,
 }
 
 /// A cut of a lake and the build that was made of it.
@@ -104,24 +122,55 @@ impl Open {
         Ok(reader)
     }
 
-    /// End of what is known in a cut, looked up once for each build; absent where nothing is known of any cluster.
+    /// End of what is known in a cut, looked up once for each build. While a newer cut is looked at, the end that was found before:
+    /// what is known only grows. Absent where nothing is known of any cluster.
+    ///
+    /// # Errors
+    /// Why nothing could be looked up.
     pub(super) async fn known_to(
-        &self,
+        self: &Arc<Self>,
         lake: &Lake,
         partitions: usize,
         at: Newest,
         zone: Tz,
-    ) -> Result<Option<i64>, ReportError> {
-        let mut known = self.known.lock().await;
-        if let Some((of, to_ms)) = *known
-            && of == (at.cut, at.build)
-        {
-            return Ok(Some(to_ms));
+    ) -> Result<Option<i64>, String> {
+        let of = (at.cut, at.build);
+        let (before, mut looked) = {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = known.found.clone().filter(|found| found.to.is_ok());
+            if let Some(found) = before.as_ref().filter(|found| found.of == of) {
+                return found.to.clone();
+            }
+            let begin = || Arc::clone(self).look(lake.clone(), partitions, at, zone);
+            (before, known.looking.get_or_insert_with(begin).clone())
+        };
+        // an error says that the look is over, which is what is waited for
+        match before {
+            Some(_) => drop(tokio::time::timeout(SOON, looked.changed()).await),
+            None => drop(looked.changed().await),
         }
-        let base = self.reader(lake, partitions, at, &Ask::in_zone(zone), AskedTerms::default()).await?;
-        let found = report::last_week(&base).await.ok().map(|week| week.to_ms);
-        *known = found.map(|to_ms| ((at.cut, at.build), to_ms));
-        Ok(found)
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.found.clone().map_or(Ok(None), |found| found.to)
+    }
+
+    /// Looks at a cut, whether or not somebody waits for it.
+    fn look(self: Arc<Self>, lake: Lake, partitions: usize, at: Newest, zone: Tz) -> watch::Receiver<()> {
+        let (done, looked) = watch::channel(());
+        let open = Arc::clone(&self);
+        let look = async move {
+            let base = open.reader(&lake, partitions, at, &Ask::in_zone(zone), AskedTerms::default()).await;
+            let base = base.map_err(|e| chain(&e))?;
+            Ok(report::last_week(&base).await.ok().map(|week| week.to_ms))
+        };
+        tokio::spawn(async move {
+            // a fault of the look ends the look, and the next one is begun anew
+            let to =
+                tokio::spawn(look).await.unwrap_or_else(|_| Err("the look at a cut was stopped by a fault".to_owned()));
+            let found = Some(Found { of: (at.cut, at.build), to });
+            *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known { found, looking: None };
+            drop(done);
+        });
+        looked
     }
 
     /// The place of an answer.

@@ -33,7 +33,7 @@ impl Ledger {
         let zone = zone.unwrap_or(chrono_tz::UTC);
         let (from_ms, to_ms) = (i64::from(first) * DAY_MS, (i64::from(last) + 1) * DAY_MS);
         told.known_from_ms = Some(from_ms);
-        let known = self.open.known_to(&lake, self.place.partitions(), at, zone).await.map_err(|e| problem_of(&e))?;
+        let known = self.open.known_to(&lake, self.place.partitions(), at, zone).await.map_err(Problem::unavailable)?;
         let known = known.unwrap_or(to_ms);
         told.known_to_ms = Some(known);
         let closed = Manifest::all(&lake).await.map_err(unavailable)?;

@@ -15,6 +15,7 @@ use gpuledger_nvml_sim::scenario::Scenario;
 use serde_json::Value;
 
 use crate::live_slurm::{Kept, Slurm};
+use crate::server::Server;
 use crate::site::Site;
 
 const POLICY: &str = r#"
@@ -156,7 +157,7 @@ fn reclaim_slurm_an_idle_job_is_warned_asked_for_a_checkpoint_put_back_and_seen_
     site.reference(
         "contacts",
         "kind,name,channel,address,language\nuser,daemon,mail,first@example.org,en\nuser,nobody,mail,second@example.org,zh\n\
-         user,root,mail,third@example.org,en\nrole,on-call,mail,oncall@example.org,en\n",
+         user,root,mail,third@example.org,en\nrole,on-call,mail,oncall@example.org,en\nlead,nlp,mail,lead@example.org,en\n",
     );
     site.reference("owners", "kind,value,team\naccount,nlp,nlp\n");
     let policy = site.file("policy.toml", POLICY.replace("FOLDER", folder.to_str().unwrap()));
@@ -272,6 +273,9 @@ fn proved(site: &Site, slurm: &Slurm, mail: &Mail, folder: &Path, [first, second
     assert_eq!(to("first@example.org").len(), 3, "{taken:?}");
     assert!(to("first@example.org")[2].contains("freed"), "{taken:?}");
     assert_eq!(to("second@example.org").len(), 1, "{taken:?}");
+    // the lead hears what is final, and once that the second one keeps it
+    let kept: Vec<_> = to("lead@example.org").into_iter().filter(|s| s.contains("kept until")).collect();
+    assert_eq!(kept.len(), 1, "{taken:?}");
     // the ledger stops charging when the run ended: 36.00 an hour is a cent a second
     site.ok(&["ingest"]);
     let held = site.sql(&format!(
@@ -288,4 +292,15 @@ fn proved(site: &Site, slurm: &Slurm, mail: &Mail, folder: &Path, [first, second
     let line = value["lines"].as_array().unwrap().iter().find(|l| l["figures"]["freed"] == 1).unwrap();
     assert_eq!((line["team"].as_str(), line["rule"].as_str()), (Some("nlp"), Some("never_touched")), "{value:#}");
     assert!(value["lines"].as_array().unwrap().iter().any(|l| l["figures"]["false_alarms"] == 1), "{value:#}");
+    // and so does the page
+    let made = site.ok(&["token", "create", "operator", "--role", "operator", "--format", "json"]);
+    let made: Value = serde_json::from_str(&made).unwrap();
+    let server = Server::start(site, &[]);
+    let page = |path: &str| server.get(made["secret"].as_str().unwrap(), path).text();
+    let shown = page(&format!("/reclaim/case?case={id}"));
+    for word in [format!("job {first}").as_str(), "seen free", "250 "] {
+        assert!(shown.contains(word), "`{word}` is not on the page of the case: {shown}");
+    }
+    let all = page("/reclaim");
+    assert!(all.contains(&format!("job {second}")) && all.contains(&format!("job {first}")), "{all}");
 }

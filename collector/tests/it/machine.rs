@@ -109,7 +109,11 @@ impl Machine {
 
     fn start(name: &str, accounting: Accounting, pids: Pids, deadline: Duration) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/nvml-sim/scenarios");
-        let mut scenario = Scenario::read(&folder.join(name)).unwrap();
+        Self::of(Scenario::read(&folder.join(name)).unwrap(), accounting, pids, deadline)
+    }
+
+    /// The node of a scenario, which is told its time.
+    pub(crate) fn of(mut scenario: Scenario, accounting: Accounting, pids: Pids, deadline: Duration) -> Self {
         // the benchmark's runs by itself elsewhere
         scenario.clock.mode = ClockMode::Virtual;
         let folder = tempfile::tempdir().unwrap();

@@ -4,6 +4,7 @@
 
 mod claim_node;
 mod cluster_slurm;
+mod errors;
 mod golden;
 mod hang;
 mod kube_access;

@@ -116,13 +116,13 @@ pub struct ReclaimWarning {
     pub links: ReclaimLinks,
 }
 
-/// The owner keeps the GPUs.
+/// The owner, or somebody for them, keeps the GPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Kept {
     /// The case.
     pub case: ReclaimCase,
     /// Who answered, where it was not the owner.
-    pub by_operator: bool,
+    pub by: Option<String>,
     /// Until when.
     pub until: At,
     /// Why, as typed.

@@ -292,7 +292,7 @@ pub(crate) fn all() -> Vec<Notice> {
         Notice::ReclaimFinal(warning(ZombieClass::MemoryHeld, Action::Cancel)),
         Notice::ReclaimKept(Kept {
             case: case(),
-            by_operator: false,
+            by: None,
             until: at("2026-11-06T18:00:00+08:00"),
             reason: s("data is being staged <b>until Friday</b>"),
             page: page("reclaim/case-17"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpuledger_schema::reclaim::{Case, NotDone, StopKind};
+use gpuledger_schema::reclaim::{Case, NotDone, Past, StopKind};
 
 use super::{Doing, Left, PlanBody, Round, Stop, Why, facts};
 
@@ -106,7 +106,7 @@ impl Round<'_> {
             let least = (work.priority.unwrap_or(i64::MAX), !work.borrowed, work.preemptible != Some(true));
             (least, work.checkpoint_ms.is_none(), case.deadline_ms, case.case_id)
         });
-        let mut used = Used::of(self);
+        let mut used = Used::of(&self.snapshot.past, self.now_ms);
         for (case, doing) in acts {
             // a signal and the order after it are one action
             let counted = case.signal_ms.is_none() || case.order_ms.is_some();
@@ -126,8 +126,9 @@ fn part(of: i64, all: i64) -> i64 {
     if all <= 0 { 0 } else { i64::try_from(i128::from(of) * 1_000_000 / i128::from(all)).unwrap_or(i64::MAX) }
 }
 
-/// How much of the caps is used.
-struct Used {
+/// How much of the caps is used: actions in this round, in this hour, and in this hour on each team and node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Used {
     round: i64,
     hour: i64,
     team: BTreeMap<String, i64>,
@@ -135,14 +136,30 @@ struct Used {
 }
 
 impl Used {
-    fn of(round: &Round<'_>) -> Self {
-        let mut used = Self { round: 0, hour: 0, team: BTreeMap::new(), node: BTreeMap::new() };
+    /// By what was asked of schedulers before a round.
+    pub fn of(past: &[Past], now_ms: i64) -> Self {
+        let mut used = Self::default();
         // what a clock puts into the future counts, too
-        for past in round.snapshot.past.iter().filter(|p| p.at_ms > round.now_ms - HOUR_MS) {
+        for past in past.iter().filter(|p| p.at_ms > now_ms - HOUR_MS) {
             used.add(&past.team, &past.nodes);
         }
         used.round = 0;
         used
+    }
+
+    /// Actions in this hour.
+    pub fn hour(&self) -> i64 {
+        self.hour
+    }
+
+    /// Most actions in this hour on one team.
+    pub fn team(&self) -> i64 {
+        self.team.values().copied().max().unwrap_or(0)
+    }
+
+    /// Most actions in this hour on one node.
+    pub fn node(&self) -> i64 {
+        self.node.values().copied().max().unwrap_or(0)
     }
 
     fn add(&mut self, team: &str, nodes: &[String]) {

@@ -16,6 +16,8 @@ use gpuledger_schema::reclaim::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use bound::Used;
+
 use crate::policy::Book;
 
 /// Which notice.

@@ -2,7 +2,6 @@
 //! who looks here, too.
 
 use chrono_tz::Tz;
-use gpuledger_control::Switch;
 use gpuledger_schema::reclaim::{Allocation, Case, CaseEvent, Identity};
 use gpuledger_schema::unit::CARD_UNITS;
 use gpuledger_schema::window::show_ms;
@@ -22,7 +21,7 @@ pub(super) async fn answers(app: &App, who: &Who, page: Page, view: &View) -> Ve
     match page {
         Page::Overview => vec![("cases", open(app, who, zone).await), ("loops", loops(app, who))],
         Page::Reclaim => vec![
-            ("reclaim", switches(app, who, zone).await),
+            ("reclaim", reclaiming(app, who, zone).await),
             ("cases", open(app, who, zone).await),
             ("over", over(app, who, zone, view.now_ms).await),
         ],
@@ -163,30 +162,21 @@ async fn one(app: &App, who: &Who, zone: Tz, id: Option<&str>) -> Answer {
     }
 }
 
-/// The four switches; what nobody ever switched is left to the policy, and stops nothing.
-async fn switches(app: &App, who: &Who, zone: Tz) -> Answer {
+/// The four switches as they count, and the caps.
+async fn reclaiming(app: &App, who: &Who, zone: Tz) -> Answer {
     if !who.is(&[Role::Admin, Role::Finance, Role::Operator, Role::Lead, Role::Member]) {
         return Answer::Forbidden(String::new());
     }
-    let found = app
-        .look(|c| {
-            let each = Switch::ALL.map(|s| c.switched(s).map(|to| (s, to)));
-            each.into_iter().collect::<Result<Vec<_>, _>>()
-        })
-        .await;
-    match found {
+    match app.answers().reclaiming().await {
         Err(problem) => refused(problem),
         Ok(found) => {
-            let rows = found.unwrap_or_default().into_iter().map(|(which, to)| {
+            let switches = found.switches.iter().map(|s| {
                 json!({
-                    "which": which.as_str(),
-                    "is_on": to.as_ref().is_some_and(|t| t.is_on),
-                    "actor": to.as_ref().map(|t| t.actor.clone()),
-                    "reason": to.as_ref().map(|t| t.reason.clone()),
-                    "at": to.as_ref().map(|t| show_ms(t.at_ms, zone).replace('T', " ")),
+                    "which": s.which, "is_on": s.is_on, "by": s.by, "actor": s.actor, "reason": s.reason,
+                    "at": s.at_ms.map(|ms| show_ms(ms, zone).replace('T', " ")),
                 })
             });
-            Answer::Ready(json!({"switches": rows.collect::<Vec<_>>()}))
+            Answer::Ready(json!({"switches": switches.collect::<Vec<_>>(), "bounds": found.bounds}))
         }
     }
 }
