@@ -49,6 +49,7 @@ pub async fn check(reader: &Reader, zone: Tz) -> Result<Vec<Finding>, ReportErro
     let window = everything(reader).await?;
     if let Some(window) = window {
         prepare(reader, window, zone).await?;
+        reader.engine().step("check/cell_sum", &Params::new()).await?;
     }
     let mut out = Vec::new();
     for invariant in INVARIANTS {
@@ -77,6 +78,7 @@ pub(crate) async fn of_window(
     let reader = work.fork().await?;
     ledger::whole_history(reader.engine()).await?;
     only(reader.engine(), window).await?;
+    reader.engine().step("check/cell_sum", &Params::new()).await?;
     let mut out = Vec::new();
     for invariant in INVARIANTS.iter().filter(|i| i.id != "M4") {
         match invariant.id {

@@ -64,6 +64,7 @@ statements!(
     "check/M4",
     "check/M4_quarantine",
     "check/bounds",
+    "check/cell_sum",
     "close/10_closed_line",
     "close/11_charge_of_close",
     "close/12_stray",

@@ -1,8 +1,11 @@
 -- L1: the six classes add up to the time that was known, computed from device versions, inventory and the as-of alone:
 -- per cluster and cell, and per device in every cell in which no stand-in of its cluster took part. What was known is cut to
--- [from_ms, to_ms), whole cells: the window that `usage` is read for.
+-- [from_ms, to_ms), whole cells: the window that `cell_sum` is read for.
+-- What a cluster knows of a cell comes of where its spans begin and end. A device that is known without a gap, nearly every one, is
+-- compared cell by cell with that stretch; cells are only counted out one by one for a device of which some are missing, or that
+-- has gaps.
 -- grain: violation. units: ms
--- inputs: usage, unit, device_span, spare
+-- inputs: cell_sum, unit, device_span, spare
 -- parameters: from_ms BIGINT, to_ms BIGINT
 -- output: violation
 WITH ever AS (
@@ -14,58 +17,94 @@ known AS (
         CASE WHEN from_ms < CAST($from_ms AS BIGINT) THEN CAST($from_ms AS BIGINT) ELSE from_ms END AS from_ms,
         CASE WHEN to_ms > CAST($to_ms AS BIGINT) THEN CAST($to_ms AS BIGINT) ELSE to_ms END AS to_ms
     FROM ever
-    WHERE from_ms < CAST($to_ms AS BIGINT) AND to_ms > CAST($from_ms AS BIGINT)
+    WHERE from_ms < to_ms AND from_ms < CAST($to_ms AS BIGINT) AND to_ms > CAST($from_ms AS BIGINT)
 ),
-known_cell AS (
-    SELECT cluster, device_id, cards, from_ms, to_ms, unnest(range(from_ms / 900000, (to_ms - 1) / 900000 + 1)) AS cell
-    FROM known
+event AS (
+    -- from the cell of a beginning on there is a cell more of each card, less what of that cell lies before it; an end takes it back
+    SELECT cluster, from_ms / 900000 AS cell, cards * 900000 AS more_ms, -cards * (from_ms % 900000) AS here_ms FROM known
+    UNION ALL SELECT cluster, to_ms / 900000, -cards * 900000, cards * (to_ms % 900000) FROM known
+),
+level AS (
+    SELECT cluster, cell, CAST(sum(more_ms) AS BIGINT) AS more_ms, CAST(sum(here_ms) AS BIGINT) AS here_ms FROM event GROUP BY cluster, cell
+),
+stair AS (
+    SELECT cluster, cell, here_ms, CAST(sum(more_ms) OVER (PARTITION BY cluster ORDER BY cell) AS BIGINT) AS level_ms,
+        lead(cell) OVER (PARTITION BY cluster ORDER BY cell) AS next_cell
+    FROM level
+),
+step AS (
+    SELECT cluster, cell AS first_cell, here_ms, level_ms, unnest(range(cell, coalesce(next_cell, cell + 1))) AS cell FROM stair
 ),
 expected AS (
+    SELECT cluster, cell, level_ms + CASE WHEN cell = first_cell THEN here_ms ELSE 0 END AS known_ms FROM step
+),
+found AS (
+    SELECT u.cluster, c.cell, CAST(sum(c.accounted_ms) AS BIGINT) AS accounted_ms, bool_or(u.kind <> 'device') AS stood_in
+    FROM cell_sum c
+    JOIN unit u ON u.unit_id = c.unit_id
+    WHERE c.known
+    GROUP BY u.cluster, c.cell
+),
+begun AS (
+    SELECT *, CASE WHEN lag(to_ms) OVER (PARTITION BY cluster, device_id ORDER BY from_ms, to_ms) = from_ms THEN 0 ELSE 1 END AS begins
+    FROM known
+    WHERE device_id <> 0
+),
+stretch AS (
+    SELECT cluster, device_id, min(from_ms) AS from_ms, max(to_ms) AS to_ms, sum(begins) AS stretches
+    FROM begun
+    GROUP BY cluster, device_id
+),
+beside AS (
+    SELECT s.cluster, s.device_id, c.cell, c.accounted_ms,
+        least(s.to_ms, (c.cell + 1) * 900000) - greatest(s.from_ms, c.cell * 900000) AS known_ms
+    FROM stretch s
+    JOIN unit u ON u.unit_id = s.device_id AND u.kind = 'device' AND u.cluster = s.cluster
+    JOIN cell_sum c ON c.unit_id = s.device_id AND c.cell * 900000 < s.to_ms AND (c.cell + 1) * 900000 > s.from_ms
+    WHERE s.stretches = 1 AND c.known
+),
+seen AS (
+    SELECT device_id, sum(known_ms) AS known_ms FROM beside GROUP BY device_id
+),
+thin AS (
+    SELECT s.cluster, s.device_id
+    FROM stretch s
+    LEFT JOIN seen n ON n.device_id = s.device_id
+    WHERE s.stretches > 1 OR coalesce(n.known_ms, 0) <> s.to_ms - s.from_ms
+),
+known_cell AS (
+    SELECT k.cluster, k.device_id, k.from_ms, k.to_ms, unnest(range(k.from_ms / 900000, (k.to_ms - 1) / 900000 + 1)) AS cell
+    FROM thin t
+    JOIN known k ON k.cluster = t.cluster AND k.device_id = t.device_id
+),
+counted_out AS (
     SELECT cluster, device_id, cell,
-        CAST(sum(cards * (CASE WHEN to_ms < (cell + 1) * 900000 THEN to_ms ELSE (cell + 1) * 900000 END
-            - CASE WHEN from_ms > cell * 900000 THEN from_ms ELSE cell * 900000 END)) AS BIGINT) AS known_ms
+        CAST(sum(CASE WHEN to_ms < (cell + 1) * 900000 THEN to_ms ELSE (cell + 1) * 900000 END
+            - CASE WHEN from_ms > cell * 900000 THEN from_ms ELSE cell * 900000 END) AS BIGINT) AS known_ms
     FROM known_cell
     GROUP BY cluster, device_id, cell
 ),
-accounted AS (
-    -- by whole numbers first: names come to what is left
-    SELECT unit_id, cell,
-        CAST(sum(busy_ms + held_idle_ms + held_unmeasured_ms + unallocated_ms + unavailable_ms + unobserved_ms) AS BIGINT)
-            AS accounted_ms
-    FROM usage
-    WHERE NOT capacity_unknown
-    GROUP BY unit_id, cell
-),
-found AS (
-    SELECT u.cluster, a.unit_id AS device_id, a.cell, a.accounted_ms
-    FROM accounted a
-    JOIN unit u ON u.unit_id = a.unit_id
-    WHERE u.kind = 'device'
+by_device AS (
+    SELECT b.cluster, b.device_id, b.cell, b.known_ms, b.accounted_ms
+    FROM beside b
+    LEFT JOIN thin t ON t.cluster = b.cluster AND t.device_id = b.device_id
+    WHERE b.known_ms <> b.accounted_ms AND t.device_id IS NULL
     UNION ALL
-    SELECT u.cluster, 0, a.cell, CAST(sum(a.accounted_ms) AS BIGINT)
-    FROM accounted a
-    JOIN unit u ON u.unit_id = a.unit_id
-    WHERE u.kind <> 'device'
-    GROUP BY u.cluster, a.cell
-),
-shared_cell AS (
-    SELECT DISTINCT cluster, cell FROM found WHERE device_id = 0
-),
-by_cluster AS (
-    SELECT coalesce(e.cluster, f.cluster) AS cluster, coalesce(e.cell, f.cell) AS cell,
-        coalesce(e.known_ms, 0) AS known_ms, coalesce(f.accounted_ms, 0) AS accounted_ms
-    FROM (SELECT cluster, cell, CAST(sum(known_ms) AS BIGINT) AS known_ms FROM expected GROUP BY cluster, cell) e
-    FULL JOIN (SELECT cluster, cell, CAST(sum(accounted_ms) AS BIGINT) AS accounted_ms FROM found GROUP BY cluster, cell) f
-        ON f.cluster = e.cluster AND f.cell = e.cell
+    SELECT o.cluster, o.device_id, o.cell, o.known_ms, coalesce(c.accounted_ms, 0)
+    FROM counted_out o
+    LEFT JOIN unit u ON u.unit_id = o.device_id AND u.kind = 'device' AND u.cluster = o.cluster
+    LEFT JOIN cell_sum c ON c.unit_id = u.unit_id AND c.cell = o.cell AND c.known
+    WHERE o.known_ms <> coalesce(c.accounted_ms, 0)
 )
-SELECT cluster AS place, cell, known_ms, accounted_ms
-FROM by_cluster
-WHERE known_ms <> accounted_ms
-UNION ALL
-SELECT e.cluster || '/' || coalesce(u.uuid, CAST(e.device_id AS VARCHAR)), e.cell, e.known_ms, coalesce(f.accounted_ms, 0)
+SELECT coalesce(e.cluster, f.cluster) AS place, coalesce(e.cell, f.cell) AS cell, coalesce(e.known_ms, 0) AS known_ms,
+    coalesce(f.accounted_ms, 0) AS accounted_ms
 FROM expected e
-LEFT JOIN found f ON f.cluster = e.cluster AND f.device_id = e.device_id AND f.cell = e.cell
-LEFT JOIN shared_cell s ON s.cluster = e.cluster AND s.cell = e.cell
-LEFT JOIN unit u ON u.unit_id = e.device_id
-WHERE e.device_id <> 0 AND s.cell IS NULL AND e.known_ms <> coalesce(f.accounted_ms, 0)
+FULL JOIN found f ON f.cluster = e.cluster AND f.cell = e.cell
+WHERE coalesce(e.known_ms, 0) <> coalesce(f.accounted_ms, 0)
+UNION ALL
+SELECT d.cluster || '/' || coalesce(u.uuid, CAST(d.device_id AS VARCHAR)), d.cell, d.known_ms, d.accounted_ms
+FROM by_device d
+LEFT JOIN found f ON f.cluster = d.cluster AND f.cell = d.cell AND f.stood_in
+LEFT JOIN unit u ON u.unit_id = d.device_id
+WHERE f.cell IS NULL
 ORDER BY place, cell
