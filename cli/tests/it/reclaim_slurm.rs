@@ -234,6 +234,11 @@ fn collectors(site: &Site, slurm: &Slurm, folder: &Path) -> Vec<Kept> {
     out
 }
 
+/// What the controller wrote down of jobs and nodes.
+fn controller(slurm: &Slurm) -> String {
+    slurm.run(&format!("grep -E 'JobId=|[Nn]ode' {}/log/slurmctld.log | tail -80", slurm.folder.display()))
+}
+
 fn proved(site: &Site, slurm: &Slurm, mail: &Mail, folder: &Path, [first, second, third]: [&str; 3]) {
     let now = cases(site);
     let case = of_job(&now, first).unwrap();
@@ -264,7 +269,8 @@ fn proved(site: &Site, slurm: &Slurm, mail: &Mail, folder: &Path, [first, second
         |job: &str| slurm.run(&format!("scontrol show job {job} | tr ' ' '\\n' | grep -E '^(JobState|Restarts)='"));
     assert!(state(first).contains("Restarts=1"), "{}", state(first));
     for other in [second, third] {
-        assert!(state(other).contains("JobState=RUNNING") && state(other).contains("Restarts=0"), "{}", state(other));
+        let is_there = state(other).contains("JobState=RUNNING") && state(other).contains("Restarts=0");
+        assert!(is_there, "job {other}: {}\n{:#}\n{}", state(other), Value::Array(now.clone()), controller(slurm));
     }
     assert_eq!(of_job(&now, second).unwrap()["case"]["state"], "kept");
     // mail: two warnings and the end to the first, one warning in their language to the second
@@ -284,7 +290,10 @@ fn proved(site: &Site, slurm: &Slurm, mail: &Mail, folder: &Path, [first, second
     ));
     let number = |column: &str| held.one(column).parse::<i64>().unwrap();
     assert_eq!(held.one("open"), "false", "{held:#?}");
-    assert_eq!(number("held_ms"), number("end_ms") - number("start_ms"), "{held:#?}");
+    let classes = "SELECT u.unit_id, u.cell, u.from_ms, u.to_ms, u.holder, u.busy_ms, u.held_idle_ms, u.held_unmeasured_ms, \
+                   u.unavailable_ms, u.unobserved_ms FROM usage u ORDER BY 1, 2, 3";
+    let all = || format!("{held:#?}\n{}\n{}", site.ok(&["sql", classes]), controller(slurm));
+    assert_eq!(number("held_ms"), number("end_ms") - number("start_ms"), "{}", all());
     assert!(number("end_ms") <= of("freed")["at_ms"].as_i64().unwrap(), "{held:#?}\n{proof:#}");
     let now_month = slurm.run("date -u +%Y-%m");
     let value: Value =
