@@ -10,8 +10,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 mod lasts;
+mod place;
+mod reclaiming;
 
 pub use lasts::Lasts;
+pub use place::{Month, Place};
+pub use reclaiming::{Bound, Reclaiming, SwitchBy, SwitchNow};
 
 use crate::ask::{Ask, Lang};
 use crate::problem::Problem;
@@ -308,89 +312,6 @@ pub enum Act {
         /// Why.
         reason: String,
     },
-}
-
-/// What this place is and how far it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
-pub struct Place {
-    /// Name of the billing zone, where one is configured.
-    pub zone: Option<String>,
-    /// Currency, where one is known.
-    pub currency: Option<String>,
-    /// The newest cut; absent: nothing was ever taken in.
-    pub cut: Option<u64>,
-    /// End of what is known, epoch ms.
-    pub known_to_ms: Option<i64>,
-    /// First day that is known, epoch ms.
-    pub known_from_ms: Option<i64>,
-    /// Months that are known, oldest first, with their states (`open`, `collecting`, `closed`).
-    pub months: Vec<Month>,
-    /// Segments that wait to be taken in; absent: not known.
-    pub waiting_segments: Option<u64>,
-    /// Why the data cannot be read now; absent: it can.
-    pub trouble: Option<String>,
-}
-
-/// How reclaiming stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
-pub struct Reclaiming {
-    /// The four switches, as they count now.
-    pub switches: Vec<SwitchNow>,
-    /// Caps of acting, and how much of them is used.
-    pub bounds: Vec<Bound>,
-}
-
-/// A switch as it counts now: what somebody threw, and what the policy in force says where nobody did, or where it says no.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SwitchNow {
-    /// `notify`, `act`, `kill` or `breaker`.
-    pub which: &'static str,
-    /// On.
-    pub is_on: bool,
-    /// What decides it.
-    pub by: SwitchBy,
-    /// Who threw it; absent: nobody did, or it does not count.
-    pub actor: Option<String>,
-    /// Why.
-    pub reason: Option<String>,
-    /// When, epoch ms.
-    pub at_ms: Option<i64>,
-}
-
-/// What decides a switch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SwitchBy {
-    /// Nobody ever threw it.
-    Nobody,
-    /// Who threw it.
-    Person,
-    /// The policy in force, whatever was thrown.
-    Policy,
-    /// A file that stops everything as long as it is there.
-    File,
-}
-
-/// A cap of acting.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Bound {
-    /// `round`, `hour`, `team` or `node`.
-    pub name: &'static str,
-    /// Actions that count against it now, of teams and nodes those of the one with most; absent: it is counted anew each time.
-    pub used: Option<i64>,
-    /// Actions that there may be.
-    pub limit: i64,
-}
-
-/// A month and its state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Month {
-    /// `YYYY-MM`.
-    pub month: String,
-    /// `open`, `collecting` or `closed`.
-    pub state: String,
-    /// Hash of the output of its close.
-    pub hash: Option<String>,
 }
 
 /// Code of the money of a document's body (ISO 4217); `XXX`, no currency, where it carries none.

@@ -168,7 +168,6 @@ fn reclaim_slurm_an_idle_job_is_warned_asked_for_a_checkpoint_put_back_and_seen_
     let second = submit(&slurm, &folder, "nobody", "gpu1", 1);
     let third = submit(&slurm, &folder, "root", "gpu2", 0);
     let collectors = collectors(&site, &slurm, &folder);
-    let blind_at = Instant::now() + Duration::from_secs(125);
     let mut watch = site.command(&["reclaim", "watch", "--every", "5"]);
     let watch = Kept::start(watch.stderr(Stdio::null()));
 
@@ -177,11 +176,12 @@ fn reclaim_slurm_an_idle_job_is_warned_asked_for_a_checkpoint_put_back_and_seen_
     loop {
         assert!(since.elapsed() < Duration::from_secs(600), "{:#?}\n{:?}", cases(&site), mail.taken());
         std::thread::sleep(Duration::from_secs(2));
-        if Instant::now() > blind_at && collectors.len() == 3 {
-            // the third owner's node is not seen any more
+        let now = cases(&site);
+        let is_told = of_job(&now, &third).is_some_and(|c| c["case"]["state"] != "observed");
+        if is_told && collectors.len() == 3 {
+            // once its owner is told, the third one's node is not seen any more: before anything is due
             drop(collectors.pop());
         }
-        let now = cases(&site);
         let warned = of_job(&now, &second).filter(|c| c["case"]["state"] == "warned");
         if let Some(case) = warned.filter(|_| !kept) {
             let id = case["case"]["case_id"].to_string();
@@ -196,6 +196,7 @@ fn reclaim_slurm_an_idle_job_is_warned_asked_for_a_checkpoint_put_back_and_seen_
     }
     watch.stop();
     assert!(kept, "the second owner was never asked");
+    assert_eq!(collectors.len(), 2, "the third owner was never told");
     proved(&site, &slurm, &mail, &folder, [&first, &second, &third]);
     drop(collectors);
 }
