@@ -11,6 +11,7 @@ use gpuledger_notify::doctor::{Examination, Health, examine};
 use gpuledger_notify::{At, Courier, Language, Store, Texts, test_message};
 use gpuledger_schema::table::ContactRow;
 use gpuledger_schema::window::{instant, show_ms};
+use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
 use super::{print, show};
@@ -212,7 +213,7 @@ async fn tell(place: &Place, asked: &Tell) -> anyhow::Result<Outcome> {
         tell: place.config.tell.clone(),
         ..Settings::default()
     };
-    let ledger = Arc::new(Ledger::new(place.clone(), Arc::new(Mutex::new(()))));
+    let ledger = Arc::new(Ledger::new(place.clone(), Arc::new(Mutex::new(())), Handle::current()));
     let app = App::new(ledger, settings, place.control_path(&lake)?, clock, Stop::default());
     match look_once(&app).await {
         Ok(said) => {

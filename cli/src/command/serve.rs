@@ -13,17 +13,18 @@ use gpuledger_api::tell;
 use gpuledger_schema::hash::hex;
 use serde_json::json;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
-use super::{print, token};
+use super::{STACK_BYTES, print, token};
 use crate::args::Serve;
 use crate::clock;
 use crate::config::ServerConfig;
 use crate::outcome::{Outcome, usage};
 use crate::place::Place;
 use crate::reclaim::Rounds;
-use crate::serve::{Ledger, lend, loops};
+use crate::serve::{Aside, Ledger, Workers, aside, lend, loops};
 use crate::signal;
 
 /// Largest body of a request that is no segment.
@@ -57,13 +58,14 @@ pub(super) async fn run(place: &Place, asked: &Serve) -> anyhow::Result<Outcome>
     let local = listener.local_addr()?;
     let nobody = !has_tokens && !config.open && config.proxy.is_none();
     let code = if asked.link || nobody { Some(hex(&token::random()?)) } else { None };
-    let (app, writing) = shared(place, &lake, settings(place, local, acceptor.is_some())?)?;
+    let workers = Workers::start(place.partitions(), STACK_BYTES)?;
+    let (app, writing) = shared(place, &lake, settings(place, local, acceptor.is_some())?, workers.handle())?;
     let stop = app.stop().clone();
     let guard = guard(config, code.clone(), acceptor.is_some());
     tokio::spawn(signals(stop.clone()));
     // what stands now is on every page; what moves from now on is told
     app.look_at_cases().await;
-    let mut running = start(&app, place, &writing);
+    let mut running = start(&app, place, &writing, &workers.handle());
     let socket = lend::socket(&lake);
     if let Some(path) = &socket {
         let listener = lend::listen(path)?;
@@ -133,9 +135,10 @@ fn host_of(url: &str) -> Option<String> {
 }
 
 /// What loops and routes of a place share, and who of them writes.
-fn shared(place: &Place, lake: &Lake, settings: Settings) -> anyhow::Result<(App, Arc<Mutex<()>>)> {
+fn shared(place: &Place, lake: &Lake, settings: Settings, workers: Handle) -> anyhow::Result<(App, Arc<Mutex<()>>)> {
     let writing = Arc::new(Mutex::new(()));
-    let ledger = Arc::new(Ledger::new(place.clone(), Arc::clone(&writing)));
+    let ledger = Ledger::new(place.clone(), Arc::clone(&writing), workers.clone());
+    let ledger = Arc::new(Aside::new(ledger, workers));
     let path = place.control_path(lake)?;
     Ok((App::new(ledger, settings, path, Arc::new(clock::now_ms), Stop::default()), writing))
 }
@@ -167,19 +170,21 @@ fn guard(config: &ServerConfig, code: Option<String>, tls: bool) -> Guard {
 }
 
 /// Starts the loops; each runs until the server stops.
-fn start(app: &App, place: &Place, writing: &Arc<Mutex<()>>) -> JoinSet<()> {
+fn start(app: &App, place: &Place, writing: &Arc<Mutex<()>>, workers: &Handle) -> JoinSet<()> {
     let config = &place.config.server;
     let mut running = JoinSet::new();
     let (every_ms, of, right) = (u64::from(config.ingest_seconds) * 1_000, place.clone(), Arc::clone(writing));
-    let looping = app.clone();
+    let (looping, at) = (app.clone(), workers.clone());
     running.spawn(async move {
-        looping.run_loop("ingest", every_ms, move |app| loops::ingest(app, of.clone(), Arc::clone(&right))).await;
+        let round = move |app| work(at.clone(), loops::ingest(app, of.clone(), Arc::clone(&right)));
+        looping.run_loop("ingest", every_ms, round).await;
     });
-    let (every_ms, of, looping) = (u64::from(config.check_minutes) * 60_000, place.clone(), app.clone());
+    let (every_ms, of) = (u64::from(config.check_minutes) * 60_000, place.clone());
+    let (looping, at) = (app.clone(), workers.clone());
     running.spawn(async move {
         // the first page comes first
         tokio::time::sleep(std::time::Duration::from_secs(20)).await;
-        looping.run_loop("check", every_ms, move |app| loops::check(app, of.clone())).await;
+        looping.run_loop("check", every_ms, move |app| work(at.clone(), loops::check(app, of.clone()))).await;
     });
     running.spawn(tell::run(app.clone()));
     let every_ms = place.config.reclaim.round_s().saturating_mul(1_000);
@@ -198,6 +203,17 @@ fn start(app: &App, place: &Place, writing: &Arc<Mutex<()>>) -> JoinSet<()> {
         looping.run_loop("reclaim", every_ms, round).await;
     });
     running
+}
+
+/// A round of the engine's work, on its threads.
+fn work(
+    workers: Handle,
+    round: impl Future<Output = Result<String, String>> + Send + 'static,
+) -> impl Future<Output = Result<String, String>> + Send + 'static {
+    async move {
+        let fault = || Err("the round was stopped by a fault of its own".to_owned());
+        aside(&workers, round).await.unwrap_or_else(fault)
+    }
 }
 
 /// A command that was lent the right to write has let go: what it wrote is looked at, and tokens may be others.

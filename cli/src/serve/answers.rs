@@ -15,6 +15,7 @@ use gpuledger_api::who::{Role, Scope, Who};
 use gpuledger_control::{Control, Switch};
 use gpuledger_schema::window::Window;
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex, Semaphore};
 
 use super::asked;
@@ -42,9 +43,9 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Of a place whose lake the server holds.
-    pub(crate) fn new(place: Place, writing: Arc<Mutex<()>>) -> Self {
-        Self { place, writing, open: Arc::default(), turns: Semaphore::new(AT_A_TIME) }
+    /// Of a place whose lake the server holds; what is looked at ahead of questions is worked on by `workers`.
+    pub(crate) fn new(place: Place, writing: Arc<Mutex<()>>, workers: Handle) -> Self {
+        Self { place, writing, open: Arc::new(Open::new(workers)), turns: Semaphore::new(AT_A_TIME) }
     }
 
     pub(super) fn lake(&self) -> Result<Lake, Problem> {

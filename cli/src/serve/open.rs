@@ -12,6 +12,7 @@ use gpuledger_api::ask::Ask;
 use gpuledger_api::state::chain;
 use gpuledger_api::who::Scope;
 use gpuledger_schema::path::{self, Numbered};
+use tokio::runtime::Handle;
 use tokio::sync::{OnceCell, watch};
 
 /// Windows that stay priced: each holds its steps in memory.
@@ -48,8 +49,9 @@ pub(super) struct Question {
 pub(super) type Answered = Arc<OnceCell<Document>>;
 
 /// What is open.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Open {
+    workers: Handle,
     readers: tokio::sync::Mutex<Vec<(Of, Arc<Reader>)>>,
     known: Mutex<Known>,
     answers: Mutex<HashMap<Question, Answered>>,
@@ -81,6 +83,11 @@ pub(super) struct Newest {
 }
 
 impl Open {
+    /// Nothing yet.
+    pub(super) fn new(workers: Handle) -> Self {
+        Self { workers, readers: tokio::sync::Mutex::default(), known: Mutex::default(), answers: Mutex::default() }
+    }
+
     /// The newest ledger there is: looked up each time, so that nobody is shown an older one.
     pub(super) async fn newest(lake: &Lake) -> Result<Option<Newest>, ReportError> {
         let Some((Numbered(taken), _)) = lake.newest::<Cut>(path::CUTS).await? else { return Ok(None) };
@@ -162,10 +169,11 @@ impl Open {
             let base = base.map_err(|e| chain(&e))?;
             Ok(report::last_week(&base).await.ok().map(|week| week.to_ms))
         };
-        tokio::spawn(async move {
+        let workers = self.workers.clone();
+        workers.clone().spawn(async move {
             // a fault of the look ends the look, and the next one is begun anew
             let to =
-                tokio::spawn(look).await.unwrap_or_else(|_| Err("the look at a cut was stopped by a fault".to_owned()));
+                workers.spawn(look).await.unwrap_or_else(|_| Err("the look at a cut was stopped by a fault".to_owned()));
             let found = Some(Found { of: (at.cut, at.build), to });
             *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known { found, looking: None };
             drop(done);
