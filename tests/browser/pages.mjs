@@ -45,10 +45,11 @@ const LOOKS = [
 // Bytes of a page at most.
 const BYTES = 200_000;
 
-const browser = await chromium.launch({
+const launch = () => chromium.launch({
   executablePath: process.env.BROWSER,
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update"],
 });
+let browser = await launch();
 
 async function context(options, token) {
   const made = await browser.newContext(options);
@@ -114,6 +115,9 @@ for (const look of LOOKS) {
     await page.close();
   }
   await made.close();
+  // a browser that opened many pages may open no more
+  await browser.close();
+  browser = await launch();
 }
 
 async function failed(page) {

@@ -172,8 +172,10 @@ impl Open {
         let workers = self.workers.clone();
         workers.clone().spawn(async move {
             // a fault of the look ends the look, and the next one is begun anew
-            let to =
-                workers.spawn(look).await.unwrap_or_else(|_| Err("the look at a cut was stopped by a fault".to_owned()));
+            let to = workers
+                .spawn(look)
+                .await
+                .unwrap_or_else(|_| Err("the look at a cut was stopped by a fault".to_owned()));
             let found = Some(Found { of: (at.cut, at.build), to });
             *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known { found, looking: None };
             drop(done);
