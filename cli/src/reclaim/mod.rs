@@ -36,7 +36,7 @@ pub(crate) use daily::Daily;
 pub(crate) use post::Post;
 pub(crate) use rounds::Rounds;
 pub(crate) use rules::{Advice, rules};
-pub(crate) use said::{say, store, throw};
+pub(crate) use said::{say, store, store_of, throw};
 pub(crate) use settings::ReclaimConfig;
 pub(crate) use world::LakeWorld;
 

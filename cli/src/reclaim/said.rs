@@ -11,7 +11,11 @@ use crate::place::Place;
 
 /// The store of this place, for whoever asks it without a look at the world.
 pub(crate) fn store(place: &Place, lake: &Lake) -> anyhow::Result<ControlStore<KillPath>> {
-    let control = place.control_to_write(lake)?;
+    store_of(place, lake, place.control_to_write(lake)?)
+}
+
+/// The same over a control file that is open, also where it is only read.
+pub(crate) fn store_of(place: &Place, lake: &Lake, control: Control) -> anyhow::Result<ControlStore<KillPath>> {
     Ok(ControlStore { control, holder: String::new(), kill_file: KillPath(kill_file(place, lake)?) })
 }
 

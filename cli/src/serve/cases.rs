@@ -4,17 +4,18 @@
 use gpuledger_api::answer::{Act, Bound, Reclaiming, SwitchBy, SwitchNow};
 use gpuledger_api::problem::Problem;
 use gpuledger_api::who::{Role, Who};
-use gpuledger_control::{Control, Switch, Switched};
+use gpuledger_control::Switch;
 use gpuledger_reclaim::answer::{Answer, Who as By};
 use gpuledger_reclaim::plan::Used;
 use gpuledger_reclaim::policy::Book;
-use gpuledger_reclaim::store::past_of;
+use gpuledger_reclaim::port::Store as _;
+use gpuledger_reclaim::store::{ControlStore, KillFile as _, KillPath};
 use serde_json::{Value, json};
 
 use super::Ledger;
 use super::fault::problem;
 use crate::clock;
-use crate::reclaim::{book_in_force, kill_file, reached, say};
+use crate::reclaim::{book_in_force, reached, say, store_of};
 
 /// Longest that an answer may hold something up, hours: a year. The policy's own bounds are narrower.
 const HOURS_MAX: i64 = 8_760;
@@ -42,52 +43,41 @@ impl Ledger {
         let lake = self.place.lake()?;
         let Some(control) = self.place.control(&lake)? else { return Ok(Reclaiming::default()) };
         let book = reached(&self.place, book_in_force(Some(&control))?.0);
-        let is_killed = kill_file(&self.place, &lake)?.exists();
-        Ok(Reclaiming { switches: switches(&control, &book, is_killed)?, bounds: bounds(&control, &book)? })
+        let store = store_of(&self.place, &lake, control)?;
+        Ok(Reclaiming { switches: switches(&store, &book)?, bounds: bounds(&store, &book)? })
     }
 }
 
 /// The switches as the engine takes them: what was thrown counts as far as the policy allows, and a file stops everything.
-fn switches(control: &Control, book: &Book, is_killed: bool) -> anyhow::Result<Vec<SwitchNow>> {
+fn switches(store: &ControlStore<KillPath>, book: &Book) -> anyhow::Result<Vec<SwitchNow>> {
+    let taken = store.switches()?;
+    let by_file = store.kill_file.is_there();
     let mut out = Vec::new();
     for which in Switch::ALL {
-        let thrown = control.switched(which)?;
-        out.push(now(which, thrown, book, is_killed));
+        let (is_on, otherwise) = match which {
+            Switch::Notify => (taken.notify && book.notify, SwitchBy::Policy),
+            Switch::Act => (taken.act && book.act, SwitchBy::Policy),
+            Switch::Kill if by_file => (true, SwitchBy::File),
+            Switch::Kill => (taken.killed.is_some(), SwitchBy::Nobody),
+            Switch::Breaker => (taken.breaker.is_some(), SwitchBy::Nobody),
+        };
+        let thrown = store.control.switched(which)?;
+        let counts = thrown.filter(|t| t.is_on == is_on && otherwise != SwitchBy::File);
+        out.push(SwitchNow {
+            which: which.as_str(),
+            is_on,
+            by: if counts.is_some() { SwitchBy::Person } else { otherwise },
+            actor: counts.as_ref().map(|t| t.actor.clone()),
+            reason: counts.as_ref().map(|t| t.reason.clone()),
+            at_ms: counts.map(|t| t.at_ms),
+        });
     }
     Ok(out)
 }
 
-fn now(which: Switch, thrown: Option<Switched>, book: &Book, is_killed: bool) -> SwitchNow {
-    let allowed = match which {
-        Switch::Notify => Some(book.notify),
-        Switch::Act => Some(book.act),
-        Switch::Kill | Switch::Breaker => None,
-    };
-    let by_file = which == Switch::Kill && is_killed;
-    let was_on = thrown.as_ref().map(|t| t.is_on);
-    let is_on = by_file || allowed.map_or(was_on.unwrap_or(false), |allowed| allowed && was_on.unwrap_or(true));
-    let counts = thrown.filter(|t| t.is_on == is_on && !by_file);
-    let by = match (&counts, allowed) {
-        (Some(_), _) => SwitchBy::Person,
-        (None, _) if by_file => SwitchBy::File,
-        (None, Some(_)) => SwitchBy::Policy,
-        (None, None) => SwitchBy::Nobody,
-    };
-    SwitchNow {
-        which: which.as_str(),
-        is_on,
-        by,
-        actor: counts.as_ref().map(|t| t.actor.clone()),
-        reason: counts.as_ref().map(|t| t.reason.clone()),
-        at_ms: counts.map(|t| t.at_ms),
-    }
-}
-
-fn bounds(control: &Control, book: &Book) -> anyhow::Result<Vec<Bound>> {
+fn bounds(store: &ControlStore<KillPath>, book: &Book) -> anyhow::Result<Vec<Bound>> {
     let now_ms = clock::now_ms();
-    let asked = control.asked_since(now_ms - HOUR_MS)?;
-    let past: Vec<_> = asked.iter().map(|(at_ms, case)| past_of(*at_ms, case)).collect();
-    let (used, caps) = (Used::of(&past, now_ms), &book.caps);
+    let (used, caps) = (Used::of(&store.past(now_ms - HOUR_MS)?, now_ms), &book.caps);
     let of = |name, used, limit| Bound { name, used, limit };
     Ok(vec![
         of("round", None, caps.per_round),
@@ -122,6 +112,8 @@ fn answer(word: &str, reason: &str, hours: Option<i64>, now_ms: i64) -> Result<A
 
 #[cfg(test)]
 mod tests {
+    use gpuledger_control::{Control, Switched};
+
     use super::*;
 
     #[test]
@@ -144,7 +136,17 @@ mod tests {
             (Switch::Kill, thrown(false), &acts, true, true, SwitchBy::File),
             (Switch::Breaker, thrown(true), &acts, true, true, SwitchBy::Person),
         ] {
-            let stands = now(which, was, book, is_killed);
+            let folder = tempfile::tempdir().unwrap();
+            let mut control = Control::open(&folder.path().join("control.sqlite")).unwrap();
+            if let Some(was) = &was {
+                control.switch(which, was).unwrap();
+            }
+            let kill_file = KillPath(folder.path().join("stop"));
+            if is_killed {
+                std::fs::write(&kill_file.0, "").unwrap();
+            }
+            let all = switches(&ControlStore { control, holder: String::new(), kill_file }, book).unwrap();
+            let stands = all.into_iter().find(|s| s.which == which.as_str()).unwrap();
             assert_eq!((stands.is_on, stands.by), (is_on, by), "{stands:?}");
             assert_eq!(stands.actor.is_some(), by == SwitchBy::Person, "{stands:?}");
         }
