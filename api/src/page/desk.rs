@@ -16,7 +16,7 @@ use crate::state::App;
 use crate::who::{Role, Scope, Who};
 
 /// What a page waits for an answer; what is not there then is shown as being computed.
-const SOON: Duration = Duration::from_millis(300);
+pub const SOON: Duration = Duration::from_millis(300);
 /// For so long an answer that more than its cut decides is given again, and a failure is not tried again, ms.
 const FRESH_MS: i64 = 5_000;
 /// For so long an answer is given while the next is made, ms.

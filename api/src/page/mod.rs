@@ -33,6 +33,7 @@ mod words;
 pub use answer::{Answer, Answers};
 pub use asset::{Asset, asset};
 pub(crate) use desk::Desk;
+pub use desk::SOON;
 pub use serve::{routes, warm};
 pub use template::PageError;
 pub use view::{May, Told, View, Viewer};

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use chrono_tz::Tz;
 use gpuledger_aggregator::lake::{Build, Cut, Lake};
 use gpuledger_aggregator::report::{self, AskedTerms, Reader, ReportError};
 use gpuledger_api::answer::{Document, Report};
 use gpuledger_api::ask::Ask;
+use gpuledger_api::page::SOON;
 use gpuledger_api::state::chain;
 use gpuledger_api::who::Scope;
 use gpuledger_schema::path::{self, Numbered};
@@ -19,9 +19,6 @@ use tokio::sync::{OnceCell, watch};
 const WINDOWS: usize = 4;
 /// Answers that are kept.
 const ANSWERS: usize = 512;
-
-/// What a page waits for the end of what is known in a new cut; then it shows the end that was known before.
-const SOON: Duration = Duration::from_millis(300);
 
 /// What a ledger is open for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,7 +141,7 @@ impl Open {
         let of = (at.cut, at.build);
         let (before, mut looked) = {
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            let before = known.found.clone().filter(|found| found.to.is_ok());
+            let before = known.found.clone().filter(|found| matches!(found.to, Ok(Some(_))));
             if let Some(found) = before.as_ref().filter(|found| found.of == of) {
                 return found.to.clone();
             }
