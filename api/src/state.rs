@@ -132,13 +132,6 @@ impl App {
         })
     }
 
-    /// Tells of cases that moved, where somebody may have moved one; what cannot be read is told later.
-    pub async fn look_at_cases(&self) {
-        if let Err(problem) = self.tell_moved_cases().await {
-            tracing::warn!(detail = problem.detail, "cases that moved were not told");
-        }
-    }
-
     /// Cases that were told of.
     pub(crate) fn moved(&self) -> &Moved {
         &self.0.moved

@@ -39,11 +39,14 @@ expected AS (
     SELECT cluster, cell, level_ms + CASE WHEN cell = first_cell THEN here_ms ELSE 0 END AS known_ms FROM step
 ),
 found AS (
-    SELECT u.cluster, c.cell, CAST(sum(c.accounted_ms) AS BIGINT) AS accounted_ms, bool_or(u.kind <> 'device') AS stood_in
+    SELECT u.cluster, c.cell, CAST(sum(c.accounted_ms) AS BIGINT) AS accounted_ms
     FROM cell_sum c
     JOIN unit u ON u.unit_id = c.unit_id
     WHERE c.known
     GROUP BY u.cluster, c.cell
+),
+shared_cell AS (
+    SELECT DISTINCT u.cluster, c.cell FROM unit u JOIN cell_sum c ON c.unit_id = u.unit_id WHERE u.kind <> 'device' AND c.known
 ),
 begun AS (
     SELECT *, CASE WHEN lag(to_ms) OVER (PARTITION BY cluster, device_id ORDER BY from_ms, to_ms) = from_ms THEN 0 ELSE 1 END AS begins
@@ -104,7 +107,7 @@ WHERE coalesce(e.known_ms, 0) <> coalesce(f.accounted_ms, 0)
 UNION ALL
 SELECT d.cluster || '/' || coalesce(u.uuid, CAST(d.device_id AS VARCHAR)), d.cell, d.known_ms, d.accounted_ms
 FROM by_device d
-LEFT JOIN found f ON f.cluster = d.cluster AND f.cell = d.cell AND f.stood_in
+LEFT JOIN shared_cell s ON s.cluster = d.cluster AND s.cell = d.cell
 LEFT JOIN unit u ON u.unit_id = d.device_id
-WHERE f.cell IS NULL
+WHERE s.cell IS NULL
 ORDER BY place, cell

@@ -47,17 +47,10 @@ pub(super) fn strays(c: &Columns<'_>) -> Result<Vec<Judged>, ReportError> {
             judgement: Judgement {
                 policy: Some("default".to_owned()),
                 verdict: Verdict::Idle,
-                reasons: Vec::new(),
                 classes: vec![class],
-                alerts: Vec::new(),
-                rest_from_ms: None,
-                active_from_ms: None,
                 newest_ms: Some(newest[i]),
                 coverage_ppm: Some(1_000_000),
-                peak_ppm: None,
-                power_mw: None,
-                floor_mw: None,
-                mean_ppm: None,
+                ..Judgement::default()
             },
         };
         let label = commands[i].clone();

@@ -17,6 +17,13 @@ use crate::state::App;
 pub(crate) struct Moved(Mutex<Option<BTreeMap<i64, i64>>>);
 
 impl App {
+    /// Tells of cases that moved, where somebody may have moved one; what cannot be read is told later.
+    pub async fn look_at_cases(&self) {
+        if let Err(problem) = self.tell_moved_cases().await {
+            tracing::warn!(detail = problem.detail, "cases that moved were not told");
+        }
+    }
+
     /// Tells of each case that moved since the last call. The first call only looks: what stands then is on every page.
     ///
     /// # Errors

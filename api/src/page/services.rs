@@ -51,9 +51,14 @@ fn by_waste<'a>(report: Report<'a>) -> Vec<Row<'a>> {
     rows
 }
 
-fn table(view: &View, report: Report<'_>, shown: Shown<'_>, by: &str) -> Option<Table> {
+/// The rows of a table in their order: as somebody sorted them, else by waste.
+fn in_order<'a>(view: &View, report: Report<'a>, shown: Shown<'_>) -> Vec<Row<'a>> {
     let mut rows = by_waste(report);
     super::table::sort(view, shown.id, shown.columns, &mut rows);
+    rows
+}
+
+fn table(view: &View, rows: &[Row<'_>], report: Report<'_>, shown: Shown<'_>, by: &str) -> Option<Table> {
     let asked = [
         ("month", view.month.as_str()),
         ("tz", &view.zone),
@@ -62,22 +67,24 @@ fn table(view: &View, report: Report<'_>, shown: Shown<'_>, by: &str) -> Option<
         ("format", "csv"),
     ];
     let csv = View::api("/charges", &asked);
-    (!rows.is_empty()).then(|| Table::made(view, &rows, report.total(), report.currency(), shown, Some(csv)))
+    (!rows.is_empty()).then(|| Table::made(view, rows, report.total(), report.currency(), shown, Some(csv)))
+}
+
+/// A number as it is shown, where it is known.
+fn number(view: &View, known: Option<String>) -> Cell {
+    let unknown = known.is_none();
+    Cell { number: true, unknown, ..Cell::text(known.unwrap_or_else(|| view.word("unknown"))) }
 }
 
 /// The services with how many replicas each had.
 fn counted(view: &View, answers: &Answers, report: Report<'_>, shown: Shown<'_>) -> Option<Table> {
-    let mut out = table(view, report, shown, &BY.join(","))?;
+    let rows = in_order(view, report, shown);
+    let mut out = table(view, &rows, report, shown, &BY.join(","))?;
     let Some(replicas) = answers.report("replicas") else { return Some(out) };
     let key = |row: Row<'_>| BY.map(|k| row.word(k));
     let mut counts: BTreeMap<[String; 5], usize> = BTreeMap::new();
     replicas.rows().into_iter().for_each(|r| *counts.entry(key(r)).or_default() += 1);
-    let mut rows = by_waste(report);
-    super::table::sort(view, shown.id, shown.columns, &mut rows);
-    let cell = |count: Option<&usize>| {
-        let text = count.map_or_else(|| view.word("unknown"), ToString::to_string);
-        Cell { number: true, unknown: count.is_none(), ..Cell::text(text) }
-    };
+    let cell = |count: Option<&usize>| number(view, count.map(ToString::to_string));
     let cells = rows.iter().map(|r| cell(counts.get(&key(*r)))).collect();
     let total = counts.values().sum();
     out.push(view, "head.replicas", cells, cell(Some(&total)));
@@ -93,18 +100,13 @@ const LIMITS: [(&str, &str); 3] = [
 
 /// The replicas with their limits.
 fn limited(view: &View, answers: &Answers, report: Report<'_>, shown: Shown<'_>) -> Option<Table> {
-    let mut out = table(view, report, shown, &RUNS_BY.join(","))?;
+    let rows = in_order(view, report, shown);
+    let mut out = table(view, &rows, report, shown, &RUNS_BY.join(","))?;
     let Some(limits) = answers.report("limits") else { return Some(out) };
     let key = |row: Row<'_>| RUNS_BY.map(|k| row.word(k));
     let of: BTreeMap<[String; 7], Row<'_>> = limits.rows().into_iter().map(|r| (key(r), r)).collect();
-    let mut rows = by_waste(report);
-    super::table::sort(view, shown.id, shown.columns, &mut rows);
     for (name, head) in LIMITS {
-        let cell = |row: Option<&Row<'_>>| {
-            let number = row.and_then(|r| r.number(name));
-            let text = number.map_or_else(|| view.word("unknown"), |n| n.show(1));
-            Cell { number: true, unknown: number.is_none(), ..Cell::text(text) }
-        };
+        let cell = |row: Option<&Row<'_>>| number(view, row.and_then(|r| r.number(name)).map(|n| n.show(1)));
         let cells = rows.iter().map(|r| cell(of.get(&key(*r)))).collect();
         // limits of several runs are no limit of all of them
         out.push(view, head, cells, Cell::text(String::new()));

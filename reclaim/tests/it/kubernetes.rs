@@ -37,21 +37,7 @@ fn pod(owner: Option<Workload>) -> Allocation {
         nodes: vec!["n1".to_owned()],
         device_ids: vec![1],
         gpu_units: 72_072_000,
-        judgement: Judgement {
-            policy: None,
-            verdict: Verdict::Idle,
-            reasons: vec![],
-            classes: vec![],
-            alerts: vec![],
-            rest_from_ms: None,
-            active_from_ms: None,
-            newest_ms: None,
-            coverage_ppm: None,
-            peak_ppm: None,
-            power_mw: None,
-            floor_mw: None,
-            mean_ppm: None,
-        },
+        judgement: Judgement { verdict: Verdict::Idle, ..Judgement::default() },
     }
 }
 

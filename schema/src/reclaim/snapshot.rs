@@ -250,7 +250,7 @@ pub struct Work {
 }
 
 /// What was judged of an allocation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Judgement {
     /// Name of the policy that speaks of it; absent: none does.

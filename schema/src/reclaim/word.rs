@@ -334,4 +334,11 @@ macro_rules! as_word {
     };
 }
 
+/// Nobody can say: what was not judged.
+impl Default for Verdict {
+    fn default() -> Self {
+        Self::Unknown
+    }
+}
+
 as_word!(ActKind, AlertKind, Approval, CaseState, Class, EventKind, Mode, NotDone, Phase, Reason, StopKind, Verdict);

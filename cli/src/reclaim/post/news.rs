@@ -101,17 +101,8 @@ mod tests {
         let judgement = Judgement {
             policy: Some("default".to_owned()),
             verdict: Verdict::Idle,
-            reasons: Vec::new(),
             classes: vec![Class::IdleSince],
-            alerts: Vec::new(),
-            rest_from_ms: None,
-            active_from_ms: None,
-            newest_ms: None,
-            coverage_ppm: None,
-            peak_ppm: None,
-            power_mw: None,
-            floor_mw: None,
-            mean_ppm: None,
+            ..Judgement::default()
         };
         Allocation {
             allocation_id: 7,

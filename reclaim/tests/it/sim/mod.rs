@@ -421,21 +421,7 @@ impl Fleet {
         let policy = mirror::policy_of(book, r, self.now_ms);
         let mut judgement = match policy {
             Some(p) => r.mirror.judge(self, r, p),
-            None => Judgement {
-                policy: None,
-                verdict: Verdict::Unknown,
-                reasons: Vec::new(),
-                classes: Vec::new(),
-                alerts: Vec::new(),
-                rest_from_ms: None,
-                active_from_ms: None,
-                newest_ms: None,
-                coverage_ppm: None,
-                peak_ppm: None,
-                power_mw: None,
-                floor_mw: None,
-                mean_ppm: None,
-            },
+            None => Judgement::default(),
         };
         if let Some(class) = r.special {
             judgement.verdict = Verdict::Idle;
