@@ -315,6 +315,7 @@ pub async fn span_steps(engine: &Engine, span: (i32, i32)) -> Result<(), LedgerE
         ("ledger/37_estimated", &none),
         ("ledger/38_usage_device", &none),
         ("ledger/40_count_cell", &window),
+        ("ledger/41_node_part", &none),
         ("ledger/41_spare_cell", &window),
         ("ledger/42_stand_in", &none),
         ("ledger/43_replaced", &none),

@@ -164,6 +164,7 @@ statements!(
     "ledger/37_estimated",
     "ledger/38_usage_device",
     "ledger/40_count_cell",
+    "ledger/41_node_part",
     "ledger/41_spare_cell",
     "ledger/42_stand_in",
     "ledger/43_replaced",

@@ -30,16 +30,16 @@ held AS (
 settled AS (
     SELECT *,
         unit_ms / 72072000 + CASE WHEN row_number() OVER (
-                PARTITION BY cluster, cell, place_node, place_model
+                PARTITION BY cluster, cell, place_node, place_model, known
                 ORDER BY unit_ms % 72072000 DESC, holder, from_ms, to_ms)
-            <= CAST(sum(unit_ms % 72072000) OVER (PARTITION BY cluster, cell, place_node, place_model) AS BIGINT) / 72072000
+            <= CAST(sum(unit_ms % 72072000) OVER (PARTITION BY cluster, cell, place_node, place_model, known) AS BIGINT) / 72072000
             THEN 1 ELSE 0 END AS held_ms
     FROM held
 ),
 served AS (
     SELECT h.*, c.capacity_ms, c.healthy_ms,
         c.capacity_ms - coalesce(sum(h.held_ms) OVER (
-            PARTITION BY h.cluster, h.cell, h.place_node, h.place_model
+            PARTITION BY h.cluster, h.cell, h.place_node, h.place_model, h.known
             ORDER BY h.start_ms DESC, h.holder, h.from_ms, h.to_ms
             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS left_ms
     FROM settled h
@@ -67,7 +67,7 @@ ran_at AS (
     -- a holder of a node is measured on that node, one of a cluster anywhere in it
     SELECT m.cluster, m.cell, m.place_node, m.place_model, m.holder, CAST(sum(r.busy_ms) AS BIGINT) AS busy_ms,
         max(r.mem_peak_bytes) AS mem_peak_bytes
-    FROM (SELECT DISTINCT cluster, cell, place_node, place_model, holder FROM measured) m
+    FROM (SELECT DISTINCT cluster, cell, place_node, place_model, holder FROM measured WHERE known) m
     JOIN ran r ON r.holder = m.holder AND r.cell = m.cell AND r.cluster = m.cluster
         AND (m.place_node = '' OR m.place_node = r.node)
     GROUP BY m.cluster, m.cell, m.place_node, m.place_model, m.holder
@@ -78,12 +78,12 @@ running AS (
         coalesce(r.busy_ms, 0) AS ran_ms, r.mem_peak_bytes,
         CAST(sum(CAST(m.covered AS BIGINT)) OVER rows_so_far AS BIGINT) AS upto_ms,
         CAST(sum(CAST(m.covered AS BIGINT)) OVER (
-            PARTITION BY m.cluster, m.cell, m.place_node, m.place_model, m.holder) AS BIGINT) AS all_ms,
+            PARTITION BY m.cluster, m.cell, m.place_node, m.place_model, m.known, m.holder) AS BIGINT) AS all_ms,
         row_number() OVER rows_so_far AS place
     FROM measured m
-    LEFT JOIN ran_at r ON r.cluster = m.cluster AND r.cell = m.cell AND r.place_node = m.place_node
+    LEFT JOIN ran_at r ON m.known AND r.cluster = m.cluster AND r.cell = m.cell AND r.place_node = m.place_node
         AND r.place_model = m.place_model AND r.holder = m.holder
-    WINDOW rows_so_far AS (PARTITION BY m.cluster, m.cell, m.place_node, m.place_model, m.holder ORDER BY m.from_ms)
+    WINDOW rows_so_far AS (PARTITION BY m.cluster, m.cell, m.place_node, m.place_model, m.known, m.holder ORDER BY m.from_ms)
 ),
 spread AS (
     SELECT *, CASE WHEN ran_ms < all_ms THEN ran_ms ELSE all_ms END AS capped_ms, upto_ms - covered_ms AS before_ms

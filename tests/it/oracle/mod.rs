@@ -88,13 +88,13 @@ pub(crate) struct Line {
     pub(crate) stranded: Option<i64>,
 }
 
-/// Ways in which a device can be named, of which a set of worlds should have each.
-pub(crate) const WAYS: [&str; 4] = ["a record", "a claim", "an index", "processes"];
+/// Ways in which holdings meet devices, of which a set of worlds should have each.
+pub(crate) const WAYS: [&str; 5] = ["a record", "a claim", "an index", "processes", "a count before its node is known"];
 
 /// The whole ledger.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ledger {
-    /// By what devices were named.
+    /// In which ways holdings met devices.
     pub(crate) told: BTreeSet<&'static str>,
     pub(crate) lines: Vec<Line>,
     pub(crate) who: BTreeMap<i64, Who>,
@@ -130,6 +130,7 @@ pub(crate) fn ledger(facts: &Facts) -> Ledger {
         cards.extend(card::cells(facts, device, &versions, &ticks[&device], &holdings, &states));
     }
     let stands = stand_in::stand_ins(facts, &as_of, &versions, &holdings, &cards, &states);
+    ways.extend(stands.unseen.then_some("a count before its node is known"));
     let mut lines = account::lines(&cards, &stands.replaced);
     lines.extend(stands.lines);
     account::averages(facts, &mut lines);

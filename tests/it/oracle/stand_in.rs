@@ -26,6 +26,8 @@ pub(super) struct Stands {
     pub(super) replaced: BTreeSet<(i64, i64)>,
     /// The places by id, and the models of nameless capacity at each.
     pub(super) units: BTreeMap<i64, (Place, BTreeSet<String>)>,
+    /// Whether a run held what was known only later in the cell, or no longer.
+    pub(super) unseen: bool,
 }
 
 /// Capacity without a named holder.
@@ -125,8 +127,20 @@ impl Cluster<'_> {
         let known = !nodes.is_empty();
         let wide = known && counts.iter().any(|c| c.node.is_empty() || !nodes.contains(c.node.as_str()));
         let mut capacity: BTreeMap<String, Option<Capacity>> = BTreeMap::new();
+        let mut unseen: BTreeMap<String, Vec<Unnamed>> = BTreeMap::new();
+        let mut seen = Vec::new();
+        for c in counts {
+            if c.node.is_empty() || !nodes.contains(c.node.as_str()) {
+                seen.push(c);
+                continue;
+            }
+            for (from, to, is_seen) in self.parts(&c, out) {
+                let part = Unnamed { from, to, ..c.clone() };
+                if is_seen { seen.push(part) } else { unseen.entry(c.node.clone()).or_default().push(part) }
+            }
+        }
         let mut holders: BTreeMap<(String, String), Vec<&Unnamed>> = BTreeMap::new();
-        for c in &counts {
+        for c in &seen {
             let node = if wide || !known { String::new() } else { c.node.clone() };
             let model = if known { String::new() } else { c.model.clone() };
             holders.entry((node, model)).or_default().push(c);
@@ -154,6 +168,12 @@ impl Cluster<'_> {
             let unit = self.unit(node, model, out);
             self.rows(unit, cell, node, rows, known, &cards, out);
         }
+        out.unseen |= !unseen.is_empty();
+        for (node, counts) in &unseen {
+            let rows = serve(&counts.iter().collect::<Vec<_>>(), None);
+            let unit = self.unit(node, "", out);
+            self.rows(unit, cell, node, rows, false, &cards, out);
+        }
         for (node, c) in capacity {
             let (unit, taken) = (self.unit(&node, "", out), granted.get(&node).copied().unwrap_or(0));
             out.lines.extend(c.and_then(|c| rest(&c, taken, unit, cell)));
@@ -165,6 +185,34 @@ impl Cluster<'_> {
         let place = (self.name.to_owned(), node.to_owned(), model.to_owned());
         out.units.entry(unit).or_insert((place, BTreeSet::new()));
         unit
+    }
+
+    /// A holding of a node cut where the node, or nameless capacity that could be its own, begins or ends to be known.
+    fn parts(&self, held: &Unnamed, out: &mut Stands) -> Vec<(i64, i64, bool)> {
+        let mut edges: BTreeSet<i64> = self.versions.iter().flat_map(|v| [v.from, v.to]).collect();
+        edges.extend(self.inventory.iter().flat_map(|(i, to)| [i.from_ms, *to]));
+        edges.retain(|ms| held.from < *ms && *ms < held.to);
+        edges.extend([held.from, held.to]);
+        let edges: Vec<i64> = edges.into_iter().collect();
+        let mut parts: Vec<(i64, i64, bool)> = Vec::new();
+        for pair in edges.windows(2) {
+            let seen = self.versions.iter().any(|v| v.node == held.node && v.from <= pair[0] && pair[0] < v.to)
+                || self.spare_at(pair[0], &held.node, out) > 0
+                || self.spare_at(pair[0], "", out) > 0;
+            match parts.last_mut() {
+                Some(last) if last.2 == seen => last.1 = pair[1],
+                _ => parts.push((pair[0], pair[1], seen)),
+            }
+        }
+        parts
+    }
+
+    /// How many nameless GPUs there are of a node ('' for any) at a millisecond.
+    fn spare_at(&self, ms: i64, node: &str, out: &mut Stands) -> i64 {
+        let nodes: BTreeSet<&str> = self.inventory.iter().map(|(i, _)| i.node.as_deref().unwrap_or_default()).collect();
+        let stands_for = |v: &Version| if nodes.contains(v.node.as_str()) { v.node == node } else { node.is_empty() };
+        let (unallocated, unavailable, unobserved) = self.at(ms, node, &stands_for, out);
+        unallocated + unavailable + unobserved
     }
 
     /// GPUs of the inventory that no card stands for, by node, millisecond by millisecond.
@@ -272,7 +320,7 @@ impl Cluster<'_> {
             let mut mine: Vec<&Held> = rows.iter().filter(|r| r.holder == holder).collect();
             mine.sort_by_key(|r| r.from);
             let all: i64 = mine.iter().map(|r| r.covered).sum();
-            let (ran, mem_peak) = self.ran(holder, node, cards);
+            let (ran, mem_peak) = if known { self.ran(holder, node, cards) } else { (0, None) };
             let mut upto = 0;
             for (i, r) in mine.iter().enumerate() {
                 let busy = if all == 0 { 0 } else { telescope(ran.min(all), upto, upto + r.covered, all) };
