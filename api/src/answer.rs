@@ -87,6 +87,8 @@ pub enum Report {
     },
     /// What each card was most of the time in each hour, a character an hour (`report hours`).
     CardHours,
+    /// When in the week long runs were busy, a character an hour of the week (`report week`).
+    RunWeek,
     /// The period in words and six trends (`report health`).
     Health {
         /// `month` or `window`.

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 const require = createRequire(`${process.env.LIBRARIES}/package.json`);
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const { ADDRESS, ADMIN, LEAD, SHOTS } = process.env;
+const { ADDRESS, ADMIN, CASES, LEAD, MEMBER, OPERATOR, SHOTS } = process.env;
 if (SHOTS) mkdirSync(SHOTS, { recursive: true });
 
 const wrong = [];
@@ -196,6 +196,103 @@ async function failed(page) {
   check((await page.locator("textarea[name=csv]").inputValue()).startsWith(header.trim()), "what was typed is gone");
   check(errors.filter((e) => !e.includes("status of 4")).length === 0, `clicking through: ${errors.join("; ")}`);
   await made.close();
+}
+
+// a case in every state, made by the engine: the list and each case in both languages, for everybody who may see it
+const STATES = {
+  en: ["seen idle", "warned", "last warning", "due", "approved", "being acted on", "failed", "needs an operator", "kept", "exempt",
+    "freed", "active again"],
+  zh: ["观察到空闲", "已警告", "最后警告", "到期", "已批准", "执行中", "失败", "需要运维", "保留", "豁免", "已释放", "恢复活动"],
+};
+if (CASES) {
+  for (const look of LOOKS) {
+    const { width, colorScheme, lang } = look;
+    const made = await context({ viewport: { width, height: 900 }, colorScheme }, OPERATOR);
+    const [page, errors] = await watched(made);
+    const looked = async (name, path) => {
+      const at = `${name} ${width} ${colorScheme} ${lang}`;
+      const answer = await page.goto(`${ADDRESS}${path}${path.includes("?") ? "&" : "?"}lang=${lang}`);
+      check(answer.status() === 200, `${at}: status ${answer.status()}`);
+      await whole(page);
+      check((await page.locator(".sentence").count()) === 1, `${at}: no sentence`);
+      check(!(await page.content()).includes("[there is no message"), `${at}: a message is missing`);
+      check((await page.locator(".state-box.failed").count()) === 0, `${at}: a part failed: ${await failed(page)}`);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      check(wide <= 0, `${at}: ${wide} px too wide`);
+      if (SHOTS) await page.screenshot({ path: `${SHOTS}/${name}-${width}-${colorScheme}-${lang}.png`, fullPage: true });
+      await page.evaluate(axe);
+      const seen = await page.evaluate(() => window.axe.run());
+      for (const v of seen.violations.filter((v) => ["serious", "critical"].includes(v.impact))) {
+        check(false, `${at}: axe ${v.impact} ${v.id}: ${v.nodes[0].target.join(" ")} (${v.nodes.length})`);
+      }
+    };
+    await looked("cases", "/reclaim");
+    const badges = await page.locator("#open .badge, #over .badge").allInnerTexts();
+    const missing = STATES[lang].filter((state) => !badges.some((b) => b.trim() === state));
+    check(missing.length === 0, `cases ${lang}: no case is ${missing.join(", ")}`);
+    const rows = page.locator("#open tbody tr, #over tbody tr");
+    const cases = await rows.evaluateAll((all) => all.map((r) => [r.querySelector(".badge").innerText.trim(), r.querySelector("a").href]));
+    for (const state of STATES[lang]) {
+      const [, href] = cases.find(([is]) => is === state) ?? [];
+      if (!href) continue;
+      const number = STATES[lang].indexOf(state);
+      await looked(`case-${STATES.en[number].replaceAll(" ", "-")}`, href.slice(ADDRESS.length).replace(/[?&]lang=[a-z]+/, ""));
+      check((await page.locator("h2 .badge").first().innerText()).trim() === state, `the page of a case that is ${state}`);
+      check((await page.locator("#why tbody tr").count()) > 0, `nothing happened to a case that is ${state}`);
+    }
+    check(errors.length === 0, `cases: ${errors.join("; ")}`);
+    await made.close();
+    await browser.close();
+    browser = await launch();
+  }
+
+  // an owner sees their own, keeps one, and sees it kept; an operator holds another's; a lead sees those of the team
+  const state = async (page) => (await page.locator("h2 .badge").first().innerText()).trim();
+  const owner = await context({ viewport: { width: 1600, height: 900 } }, MEMBER);
+  const [mine] = await watched(owner);
+  await mine.goto(`${ADDRESS}/reclaim?lang=en`);
+  await whole(mine);
+  const whose = await mine.locator("#open tbody td:nth-child(2), #over tbody td:nth-child(2)").allInnerTexts();
+  check(whose.length > 1 && whose.every((w) => w.includes("ines")), `ines sees cases of ${whose}`);
+  await mine.locator("#open tbody tr", { hasText: "last warning" }).locator("a", { hasText: "Keep it" }).first().click();
+  await mine.waitForURL("**/reclaim/case**");
+  await whole(mine);
+  await mine.locator("#keep input[name=reason]").fill("waits for its data");
+  await mine.locator("#keep button").click();
+  await mine.waitForLoadState();
+  await whole(mine);
+  if (!(await mine.locator("h2 .badge").count())) await mine.locator("main a").first().click();
+  await whole(mine);
+  check((await state(mine)) === "kept", `what its owner keeps is ${await state(mine)}`);
+  check((await mine.locator("#why tbody").innerText()).includes("waits for its data"), "the reason is not in the story");
+  await owner.close();
+
+  const duty = await context({ viewport: { width: 1600, height: 900 } }, OPERATOR);
+  const [watch] = await watched(duty);
+  await watch.goto(`${ADDRESS}/reclaim?lang=en`);
+  await whole(watch);
+  await watch.locator("#open tbody tr", { hasText: "43382" }).locator("a").first().click();
+  await watch.waitForURL("**/reclaim/case**");
+  await whole(watch);
+  await watch.locator("#operate input[name=reason]").fill("the owner called");
+  await watch.locator("#operate button[value=hold]").click();
+  await watch.waitForLoadState();
+  await whole(watch);
+  if (!(await watch.locator("h2 .badge").count())) await watch.locator("main a").first().click();
+  await whole(watch);
+  check((await watch.locator("#why tbody").innerText()).includes("the owner called"), "a hold is not in the story");
+  if (SHOTS) await watch.screenshot({ path: `${SHOTS}/case-held.png`, fullPage: true });
+  await duty.close();
+
+  const led = await context({ viewport: { width: 1600, height: 900 } }, LEAD);
+  const [team] = await watched(led);
+  await team.goto(`${ADDRESS}/reclaim?lang=en`);
+  await whole(team);
+  const teams = await team.locator("#open tbody td:nth-child(2), #over tbody td:nth-child(2)").allInnerTexts();
+  check(teams.length > 1 && teams.every((w) => w.includes("vision")), `a lead of vision sees cases of ${teams}`);
+  await led.close();
+  await browser.close();
+  browser = await launch();
 }
 
 // a lead sees one team, and is told where not

@@ -201,6 +201,7 @@ async fn steps(engine: &Engine, rules: &Rules, asked: &Asked<'_>, from_day: i32)
         ("idle/62_dead_holder", &by_day),
         ("idle/70_low_use", &when),
         ("idle/71_alert", &fresh),
+        ("idle/72_idle_pool", &when),
         ("idle/72_borrowed", &when),
         ("idle/73_reached", &when),
         ("idle/80_judged", &day_alone),

@@ -3,10 +3,11 @@
 use gpuledger_schema::unit::{CELL_MS, DAY_MS};
 use gpuledger_schema::window::{Window, show_ms};
 
+use super::facts::price_facts;
 use super::fleet_rows::{columns, rows, sums, window_days};
 use super::grouped::{Measure, texts};
 use super::{Ask, Column, Kind, Reader, Report, ReportError, Value};
-use crate::engine::Params;
+use crate::engine::{Params, bigint};
 
 /// Length of a census where no window is given.
 const WEEK_MS: i64 = 7 * DAY_MS;
@@ -157,4 +158,45 @@ pub async fn card_hours(reader: &Reader, ask: &Ask) -> Result<Report, ReportErro
         currency: None,
         table_decimals: 0,
     })
+}
+
+/// How long a run must have held GPUs in a window for its week to be looked at, GPU-ms.
+const LONG_MS: i64 = DAY_MS;
+
+/// When in the week each run that held GPUs for a day or more was busy, a row per run and who pays for it.
+///
+/// # Errors
+/// A failing lake or engine.
+pub async fn run_week(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
+    price_facts(reader, ask).await?;
+    let shown = columns(&[
+        ("cluster", "", Kind::Text),
+        ("job", "job", Kind::Text),
+        ("account", "", Kind::Text),
+        ("team", "team", Kind::Text),
+        ("user", "user", Kind::Text),
+        ("model", "", Kind::Text),
+        ("pool", "", Kind::Text),
+        ("task_type", "type", Kind::Text),
+        ("held_hours", "held", Kind::Hours),
+        ("hours", "", Kind::Text),
+    ]);
+    let mut params = window_days(ask.window);
+    params.insert("least_ms", bigint(LONG_MS));
+    let made = rows(reader.engine(), "waste/88_run_week", &params, &shown).await?;
+    let zone = ask.zone.name();
+    let mut report = reader.narrow().rows(Report {
+        sentence: String::new(),
+        columns: shown,
+        rows: made,
+        total: None,
+        notes: Vec::new(),
+        currency: None,
+        table_decimals: 1,
+    });
+    report.sentence = format!("{} rows of runs that held GPUs for a day or more", report.rows.len());
+    report.notes = vec![format!(
+        "hours (csv, json, parquet): 168 characters from Monday 0:00 of {zone}; 0 to 9: busy part of the measured time, in tenths; a point: unknown"
+    )];
+    Ok(report)
 }

@@ -42,7 +42,7 @@ mod watch;
 
 pub use accounting::accounting;
 pub use assessment::assessment;
-pub use census::{card_hours, census, census_hours, last_week};
+pub use census::{card_hours, census, census_hours, last_week, run_week};
 pub use charge::{Charges, charge};
 pub use cost::cost;
 pub use dimension::{Dimension, Step, UnknownDimension};

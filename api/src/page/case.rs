@@ -41,6 +41,13 @@ fn evidence(view: &View, row: Row<'_>) -> String {
     view.say("case.evidence", &args.each_ref().map(|(n, v)| (*n, v.as_str())))
 }
 
+/// What somebody may do about a case, and where on its page.
+fn doings(view: &View) -> Vec<(&'static str, &'static str)> {
+    let may = view.may();
+    let own = [("case.keep", "keep"), ("case.release", "release")].into_iter().filter(|_| may.own);
+    own.chain([("case.exempt", "operate")].into_iter().filter(|_| may.operate)).collect()
+}
+
 /// The table of cases, those that are due first.
 pub(super) fn table(view: &View, report: Report<'_>, id: &'static str, most: usize) -> Option<Table> {
     let caption = match id {
@@ -50,7 +57,10 @@ pub(super) fn table(view: &View, report: Report<'_>, id: &'static str, most: usi
     };
     let mut rows = report.rows();
     rows.sort_by_key(|r| (instant(*r, "deadline_ms").unwrap_or(i64::MAX), r.word("case_id")));
-    let heads = ["head.run", "head.who", "head.gpus", "head.class", "head.state", "head.deadline", "head.evidence"];
+    let mut heads =
+        vec!["head.run", "head.who", "head.gpus", "head.class", "head.state", "head.deadline", "head.evidence"];
+    let doings = doings(view).into_iter().filter(|_| id == "open").collect::<Vec<_>>();
+    heads.extend((!doings.is_empty()).then_some("head.answers"));
     let line = |row: &Row<'_>| {
         let id = row.word("case_id");
         let deadline = instant(*row, "deadline_ms").map(|ms| remaining(view, ms));
@@ -58,7 +68,7 @@ pub(super) fn table(view: &View, report: Report<'_>, id: &'static str, most: usi
             class: Some(state_class(&row.word("state"))),
             ..Cell::text(listed(view, "case_state", *row, "state"))
         };
-        let cells = vec![
+        let mut cells = vec![
             Cell { href: Some(view.link("/reclaim/case", &[("case", &id)])), ..Cell::text(row.word("what")) },
             Cell::text(format!("{} \u{b7} {}", row.word("team"), row.word("user"))),
             Cell { number: true, ..Cell::text(row.word("gpus")) },
@@ -70,6 +80,11 @@ pub(super) fn table(view: &View, report: Report<'_>, id: &'static str, most: usi
             },
             Cell::text(evidence(view, *row)),
         ];
+        if !doings.is_empty() {
+            let to = |anchor: &str| format!("{}#{anchor}", view.link("/reclaim/case", &[("case", &id)]));
+            let links = doings.iter().map(|(word, anchor)| (view.word(word), to(anchor))).collect();
+            cells.push(Cell { links, ..Cell::default() });
+        }
         Line { cells, more: None }
     };
     let cut = (rows.len() > most)

@@ -12,20 +12,13 @@ use super::answer::{Answers, Report, Row};
 use super::chart::{self, Class, Column, Heat};
 use super::number::Decimal;
 use super::part::part;
-use super::table::{Col, Kind, Shown, Table};
+use super::table::{Col, Drawn, Kind, Shown, Table};
 use super::template::value;
 use super::view::View;
 
 mod tables;
 
 use tables::{ASSETS, CENSUS, FRAGMENTS, POOLS, QUOTA, WATCH};
-
-/// A chart with its table.
-#[derive(Debug, Serialize)]
-struct Drawn {
-    svg: Value,
-    table: Table,
-}
 
 /// One of the three losses.
 #[derive(Debug, Serialize)]
@@ -37,7 +30,8 @@ struct Loss {
 
 const OVER_TIME: [Col; 9] = [
     Col::new("day", "head.day", Kind::Text),
-    Col::new("busy_hours", "head.busy", Kind::Hours),
+    Col::new("busy_hours", "head.busy", Kind::Hours)
+        .to(|v, r| Some(v.rows_of("/usage", "node,device,job", &[("day", r.word("day"))]))),
     Col::new("held_idle_hours", "head.idle", Kind::Hours),
     Col::new("held_unmeasured_hours", "head.unmeasured", Kind::Hours),
     Col::new("unallocated_hours", "head.unallocated", Kind::Hours),
@@ -119,18 +113,6 @@ fn over_time(view: &View, report: Report<'_>) -> Option<Drawn> {
         .then(|| Drawn { svg: Value::from_safe_string(svg), table: Table::of(view, report, shown, Some(csv)) })
 }
 
-/// What a character of `report hours` shows.
-fn heat_of(word: char) -> Option<Heat> {
-    match word {
-        'i' => Some(Heat::Mostly(Class::Idle)),
-        'm' => Some(Heat::Mostly(Class::Unmeasured)),
-        'f' => Some(Heat::Mostly(Class::Unallocated)),
-        'x' => Some(Heat::Mostly(Class::Unavailable)),
-        'o' => Some(Heat::Mostly(Class::Unobserved)),
-        _ => word.to_digit(10).and_then(|d| u16::try_from(d * 1000 / 9).ok()).map(Heat::Busy),
-    }
-}
-
 /// Cards of a map at most: more have the table alone.
 const CARDS: usize = 160;
 /// Cards of the table beside it at most: all are in the file that it names.
@@ -148,7 +130,7 @@ fn map(view: &View, answers: &Answers, hours: Report<'_>) -> Option<Drawn> {
     let before = rows.iter().map(|r| r.word("hours").len()).max()?.saturating_sub(HOURS);
     let from_ms = from_ms + i64::try_from(before).unwrap_or(0) * HOUR_MS;
     let line = |r: &Row<'_>| {
-        let cells = r.word("hours").chars().skip(before).map(heat_of).collect();
+        let cells = r.word("hours").chars().skip(before).map(Heat::told).collect();
         (format!("{} {}", r.word("node"), tail(&r.word("device"))), cells)
     };
     let drawn: Vec<(String, Vec<Option<Heat>>)> = rows.iter().take(CARDS).map(line).collect();

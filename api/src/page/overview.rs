@@ -159,7 +159,8 @@ struct Spending {
 
 const DAYS: [Col; 5] = [
     Col::new("day", "head.day", Kind::Text),
-    Col::new("held_hours", "head.held", Kind::Hours),
+    Col::new("held_hours", "head.held", Kind::Hours)
+        .to(|v, r| Some(v.rows_of("/charges", "team,cluster,job", &[("day", r.word("day"))]))),
     Col::new("held_idle_hours", "head.waste_hours", Kind::Hours),
     Col::new("charge", "head.charge", Kind::Money),
     Col::new("waste", "head.waste", Kind::Money),
@@ -244,7 +245,8 @@ fn forecast(answers: &Answers, last: chrono::NaiveDate) -> Option<Expected> {
 }
 
 const BUDGETS: [Col; 7] = [
-    Col::new("team", "head.team", Kind::Text),
+    Col::new("team", "head.team", Kind::Text)
+        .to(|v, r| Some(v.link("/chargeback/statement", &[("team", &r.word("team"))]))),
     Col::new("budget", "head.budget", Kind::Money),
     Col::new("spent", "head.spent", Kind::Money),
     Col::new("used", "head.used_of_budget", Kind::Percent),

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::Body;
 use super::answer::{Answers, Report, Row};
+use super::chart::{self, Heat};
 use super::number::Decimal;
 use super::part::part;
-use super::table::{Cell, Col, Kind, Shown, Table};
+use super::table::{Cell, Col, Drawn, Head, Kind, Line, Shown, Table};
 use super::template::value;
 use super::view::View;
 
@@ -16,7 +17,11 @@ const SERVICES: [Col; 9] = [
     Col::new("user", "head.owner", Kind::Text),
     Col::new("model", "head.model", Kind::Text),
     Col::new("pool", "head.pool", Kind::Text),
-    Col::new("held_hours", "head.held", Kind::Hours),
+    Col::new("held_hours", "head.held", Kind::Hours).to(|v, r| {
+        let mut of = BY.map(|key| (key, r.word(key))).to_vec();
+        of.push(("task_type", "infer".to_owned()));
+        Some(v.rows_of("/charges", "cluster,job", &of))
+    }),
     Col::new("busy_hours", "head.busy", Kind::Hours),
     Col::new("charge", "head.charge", Kind::Money),
     Col::new("waste", "head.waste", Kind::Money),
@@ -114,6 +119,51 @@ fn limited(view: &View, answers: &Answers, report: Report<'_>, shown: Shown<'_>)
     Some(out)
 }
 
+/// Services of the chart of the week at most: more have the file alone.
+const WEEKS: usize = 40;
+
+/// When in the week each was busy; the table beside has a character an hour.
+fn week(view: &View, report: Report<'_>) -> Option<Drawn> {
+    let rows = report.rows();
+    let name = |r: &Row<'_>| {
+        let job = r.word("job");
+        let tail: String = job.chars().skip(job.chars().count().saturating_sub(9)).collect();
+        format!("{} {tail}", r.word("account"))
+    };
+    let line = |r: &Row<'_>| (name(r), r.word("hours").chars().map(Heat::told).collect::<Vec<_>>());
+    let drawn: Vec<(String, Vec<Option<Heat>>)> = rows.iter().take(WEEKS).map(line).collect();
+    let day = |n: usize| super::words::listed(view.lang, "weekday", &(n + 1).to_string());
+    let labels: Vec<(usize, String)> = (0..7).map(|n| (24 * n, day(n))).collect();
+    let says = view.say("services.week_says", &[("count", &rows.len().to_string())]);
+    let svg = chart::heat("week-map", &drawn, &labels, &view.word("services.week"), &says);
+    let head = |text: String, number| Head { text, number, sort: None, sorted: None };
+    let mut heads = vec![head(view.word("head.job"), false), head(view.word("head.team"), false)];
+    heads.push(head(view.word("head.held"), true));
+    heads.extend((0..7).map(|n| head(day(n), false)));
+    let cells = |r: &Row<'_>| {
+        let run = format!("{}/{}", r.word("cluster"), r.word("job"));
+        let hours: Vec<char> = r.word("hours").chars().collect();
+        let mut cells = vec![Cell { href: Some(view.link("/job", &[("run", &run)])), ..Cell::text(r.word("job")) }];
+        cells.push(Cell::text(r.word("team")));
+        cells.push(number(view, r.number("held_hours").map(|h| h.show(1))));
+        cells.extend(hours.chunks(24).map(|of_day| Cell::text(of_day.iter().collect::<String>())));
+        Line { cells, more: None }
+    };
+    let asked = [("month", view.month.as_str()), ("tz", &view.zone), ("filter", "task_type=infer"), ("format", "csv")];
+    let cut = (rows.len() > WEEKS)
+        .then(|| view.say("table.cut", &[("shown", &WEEKS.to_string()), ("all", &rows.len().to_string())]));
+    let table = Table {
+        id: "week",
+        caption: view.word("services.week_table"),
+        heads,
+        rows: rows.iter().take(WEEKS).map(cells).collect(),
+        csv: Some(View::api("/usage/week", &asked)),
+        cut,
+        ..Table::default()
+    };
+    (!rows.is_empty()).then(|| Drawn { svg: minijinja::Value::from_safe_string(svg), table })
+}
+
 /// What the services are grouped by.
 pub(super) const BY: [&str; 5] = ["account", "team", "user", "model", "pool"];
 /// What their replicas are grouped by.
@@ -129,6 +179,8 @@ pub(super) fn body(view: &View, answers: &Answers) -> Body {
     let fields = minijinja::context! {
         services => value(part(answers, "services", |r| counted(view, answers, r, services))),
         replicas => value(part(answers, "replicas", |r| limited(view, answers, r, runs))),
+        week => value(part(answers, "week", |r| week(view, r))),
+        shades => value(chart::shades()),
         findings => value(part(answers, "findings", |r| {
             (!r.rows().is_empty()).then(|| Table::of(view, r, found, None))
         })),

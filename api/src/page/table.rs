@@ -79,6 +79,8 @@ pub(super) struct Cell {
     pub(super) svg: Option<String>,
     /// A class of the style sheet.
     pub(super) class: Option<&'static str>,
+    /// What can be done here: words, and where each leads.
+    pub(super) links: Vec<(String, String)>,
     /// A form in the cell: what the template draws.
     pub(super) form: Option<&'static str>,
 }
@@ -93,6 +95,15 @@ impl Cell {
     pub(super) fn svg(svg: String) -> Self {
         Self { svg: Some(svg), ..Self::default() }
     }
+}
+
+/// A chart with its table.
+#[derive(Debug, Serialize)]
+pub(super) struct Drawn {
+    /// The chart.
+    pub(super) svg: minijinja::Value,
+    /// What it shows, in numbers.
+    pub(super) table: Table,
 }
 
 /// A heading.
@@ -244,6 +255,16 @@ impl Table {
         csv: Option<String>,
     ) -> Self {
         let cells = |row: Row<'_>| shown.columns.iter().map(|c| cell(view, *c, row, currency)).collect::<Vec<_>>();
+        let linked = |row: Row<'_>| {
+            let mut cells = cells(row);
+            // a number leads to what its row is made of, where it leads nowhere else
+            let lead = cells.iter().find_map(|c| c.href.clone());
+            cells
+                .iter_mut()
+                .filter(|c| c.number && !c.unknown && c.href.is_none())
+                .for_each(|c| c.href.clone_from(&lead));
+            cells
+        };
         let kept = rows.len().min(shown.most);
         let total = total.filter(|_| !rows.is_empty()).map(|t| {
             let mut cells: Vec<Cell> = cells(t).into_iter().map(|c| Cell { href: None, ..c }).collect();
@@ -260,7 +281,7 @@ impl Table {
             id: shown.id,
             caption: view.word(shown.caption),
             heads: heads(view, shown.id, shown.columns),
-            rows: rows[..kept].iter().map(|r| Line { cells: cells(*r), more: None }).collect(),
+            rows: rows[..kept].iter().map(|r| Line { cells: linked(*r), more: None }).collect(),
             total,
             csv,
             empty: view.word(shown.empty),

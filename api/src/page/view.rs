@@ -119,6 +119,16 @@ impl View {
         address(&format!("/api/v1{path}"), with.iter().copied().filter(|(_, v)| !v.is_empty()))
     }
 
+    /// The address of the rows that a number is made of: an answer of the API over the same month, by these keys, of the rows in
+    /// which each of these is that.
+    pub(super) fn rows_of(&self, path: &str, by: &str, of: &[(&str, String)]) -> String {
+        let filters: Vec<String> = of.iter().map(|(key, is)| format!("{key}={is}")).collect();
+        let mut with = vec![("month", self.month.as_str()), ("tz", &self.zone), ("by", by)];
+        with.extend(filters.iter().map(|f| ("filter", f.as_str())));
+        with.push(("format", "csv"));
+        Self::api(path, &with)
+    }
+
     /// First and last day of the month that is looked at.
     pub(super) fn days(&self) -> Option<(NaiveDate, NaiveDate)> {
         month_days(&self.month)

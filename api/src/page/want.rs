@@ -77,6 +77,7 @@ pub(super) fn wants(page: Page, view: &View, base: &Ask) -> Vec<Want> {
                 want("services", "/api/v1/charges", of(&services::BY), Question::Charges),
                 want("replicas", "/api/v1/charges", of(&services::RUNS_BY), Question::Charges),
                 want("limits", "/api/v1/gaps", of(&services::RUNS_BY), Question::Gaps { top: None }),
+                want("week", "/api/v1/usage/week", ask().only("task_type", "infer"), Question::RunWeek),
                 want("findings", "/api/v1/findings", ask(), findings(rules, Some(SERVICE_FINDINGS))),
             ]
         }

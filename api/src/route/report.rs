@@ -36,6 +36,7 @@ const GROUPED: &[&str] = &["month", "from", "to", "tz", "by", "filter", "step", 
 const FOUND: &[&str] =
     &["month", "from", "to", "tz", "by", "filter", "step", "as_of", "format", "lang", "limit", "offset"];
 const BY: &[&str] = &["month", "from", "to", "tz", "by", "step", "as_of", "format", "limit", "offset"];
+const RUNS: &[&str] = &["month", "from", "to", "tz", "filter", "as_of", "format", "limit", "offset"];
 const WINDOW: &[&str] = &["month", "from", "to", "tz", "as_of", "format", "limit", "offset"];
 const MONTH: &[&str] = &["month", "tz", "as_of", "format", "limit", "offset"];
 const ZONED: &[&str] = &["tz", "as_of", "format", "limit", "offset"];
@@ -113,6 +114,15 @@ pub(super) const ROUTES: &[Route] = &[
     get("/api/v1/usage", "The six classes that are the capacity", PEOPLE, GROUPED, &[], Gives::Report, |_, _| {
         Ok(Report::Usage)
     }),
+    get(
+        "/api/v1/usage/week",
+        "When in the week runs that held GPUs for a day or more were busy: a character for each of its 168 hours",
+        PEOPLE,
+        RUNS,
+        &[],
+        Gives::Report,
+        |_, _| Ok(Report::RunWeek),
+    ),
     get(
         "/api/v1/accounting",
         "Jobs ended, wall, CPU, node and GPU hours, waits",

@@ -52,6 +52,11 @@ pub(crate) enum Report {
     /// What each card was most of the time in each hour, a character an hour
     #[command(after_help = "Example:\n  gpuledger report hours --from 2026-10-05 --to 2026-10-12 --zone UTC")]
     Hours(Asked),
+    /// When in the week runs that held GPUs for a day or more were busy
+    #[command(
+        after_help = "Examples:\n  gpuledger report week --month 2026-10 --zone UTC\n  gpuledger report week --from 2026-10-05 --to 2026-10-12 --zone UTC --format csv"
+    )]
+    Week(Asked),
     /// The period in words: six trends, whether to grow or shrink, what would save most
     #[command(after_help = "Example:\n  gpuledger report health --period month --month 2026-10 --zone UTC")]
     Health(Health),

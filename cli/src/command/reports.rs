@@ -61,6 +61,10 @@ pub(super) async fn run(place: &Place, what: Report, format: Format) -> anyhow::
             let (reader, ask) = of_week(place, &lake, a).await?;
             report::card_hours(&reader, &ask).await?
         }
+        Report::Week(a) => {
+            let ask = ask(place, a, &[], any)?;
+            report::run_week(&place.reader(&lake).await?, &ask).await?
+        }
         Report::Health(a) => health(place, &lake, a).await?,
         Report::Watch(a) => watch(place, &lake, a).await?,
         Report::Assessment(a) => {

@@ -54,6 +54,7 @@ pub(super) fn command(ask: &Ask, what: &Report) -> Result<Command, Problem> {
         Report::Assets { at_ms } => Command::Report(Typed::Assets(args::Assets { at: at_ms.map(instant), zone })),
         Report::Census { hours } => Command::Report(Typed::Census(args::Census { asked: asked(ask), hours: *hours })),
         Report::CardHours => Command::Report(Typed::Hours(asked(ask))),
+        Report::RunWeek => Command::Report(Typed::Week(asked(ask))),
         Report::Health { period } => {
             Command::Report(Typed::Health(args::Health { asked: asked(ask), period: period.clone() }))
         }

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::{DateTime, SecondsFormat};
@@ -18,6 +19,8 @@ use crate::port::{ActError, Actuator, Clock, Said};
 
 /// Pause after a refusal by a disruption budget that names none, ms.
 const PAUSE_MS: i64 = 30_000;
+/// How long an answer is waited for at most: less than a lease lasts. After that nobody can say whether a change was made.
+const DEADLINE: Duration = Duration::from_secs(30);
 /// Who the engine is on objects.
 const MANAGER: &str = "gpuledger-reclaim";
 
@@ -76,12 +79,15 @@ fn said(e: kube::Error) -> Result<Said, ActError> {
 
 impl Kubernetes {
     /// An actuator for an API server; the clock dates the events. The client's own retries are switched off: what is refused is
-    /// written down, and asked again in another round, after another look.
+    /// written down, and asked again in another round, after another look. No answer is waited for longer than half a minute.
     ///
     /// # Errors
     /// Where the configuration makes no client.
     pub fn connect(mut config: Config, clock: Arc<dyn Clock>) -> Result<Self, Box<kube::Error>> {
         config.default_retry = false;
+        for wait in [&mut config.connect_timeout, &mut config.read_timeout, &mut config.write_timeout] {
+            *wait = Some(wait.map_or(DEADLINE, |w| w.min(DEADLINE)));
+        }
         Ok(Self { client: Client::try_from(config).map_err(Box::new)?, clock })
     }
 

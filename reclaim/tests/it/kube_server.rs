@@ -9,8 +9,27 @@ use axum::extract::State as Extracted;
 use axum::http::{Request, Response, StatusCode};
 use serde_json::{Value, json};
 
+/// What is wrong with an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// A status with this code; nothing was done.
+    Code(u16),
+    /// A status with this code, after it was done.
+    DoneThen(u16),
+    /// 200, and a text that is no object; nothing was done.
+    Garbage,
+    /// The connection ends in the middle of the answer, after it was done.
+    Cut,
+    /// No answer within the time of a test; nothing was done.
+    Hang,
+}
+
 #[derive(Default)]
 pub(crate) struct Objects {
+    /// The request of this number (from 0) is answered wrongly.
+    pub(crate) fault: Option<(usize, Fault)>,
+    /// Requests so far.
+    pub(crate) asked: usize,
     /// By path.
     pub(crate) objects: BTreeMap<String, Value>,
     /// What was changed: method, path, body.
@@ -94,6 +113,32 @@ async fn answer(Extracted(state): Extracted<Arc<Mutex<Objects>>>, request: Reque
     let path = request.uri().path().to_owned();
     let bytes = to_bytes(request.into_body(), 1 << 20).await.expect("a body");
     let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+    let fault = {
+        let mut s = state.lock().expect("objects");
+        s.asked += 1;
+        s.fault.filter(|(at, _)| at + 1 == s.asked).map(|(_, fault)| fault)
+    };
+    match fault {
+        None => done(&state, method, path, body),
+        Some(Fault::Code(code)) => status(code, "not now", 0),
+        Some(Fault::DoneThen(code)) => {
+            done(&state, method, path, body);
+            status(code, "done, or not", 0)
+        }
+        Some(Fault::Garbage) => reply(200, &json!("<html>a proxy speaks</html>")),
+        Some(Fault::Cut) => {
+            let mut answer = done(&state, method, path, body);
+            answer.headers_mut().insert("content-length", axum::http::HeaderValue::from_static("100000"));
+            answer
+        }
+        Some(Fault::Hang) => {
+            tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+            status(504, "too late", 0)
+        }
+    }
+}
+
+fn done(state: &Mutex<Objects>, method: String, path: String, body: Value) -> Response<Body> {
     let mut s = state.lock().expect("objects");
     if method == "GET" {
         return match s.objects.get(&path) {

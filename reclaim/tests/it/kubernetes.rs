@@ -7,7 +7,7 @@ use gpuledger_reclaim::port::{ActError, Actuator, Clock, Said};
 use gpuledger_schema::reclaim::{ActKind, Allocation, Identity, Judgement, Owner, Verdict, Work, Workload};
 use serde_json::json;
 
-use super::kube_server::Api;
+use super::kube_server::{Api, Fault};
 
 const POD: &str = "/api/v1/namespaces/nlp/pods/db-0";
 const JOB: &str = "/apis/batch/v1/namespaces/nlp/jobs/fit";
@@ -142,4 +142,80 @@ async fn what_the_server_refuses_is_not_done_and_what_it_breaks_at_may_be() {
     assert!(matches!(error, ActError::NotDone(_)), "{error}");
     let error = kubernetes.signal(&pod(None), "USR1", false).await.unwrap_err();
     assert!(matches!(error, ActError::NotDone(_)), "{error}");
+}
+
+/// What an answer may be called, by what was wrong with it: a change that was made is never said not to have been made.
+fn is_right(said: &Result<Said, ActError>, fault: Fault, is_read: bool, is_done: bool) -> bool {
+    match (fault, said) {
+        // a read harms nobody: without its answer nothing is asked
+        (Fault::Code(404), Ok(Said::Changed { .. })) => !is_done,
+        (_, Err(ActError::NotDone(_))) if is_read => !is_done,
+        (Fault::Code(409), Ok(Said::Changed { .. })) | (Fault::Code(429), Ok(Said::Wait { .. })) => !is_done,
+        (Fault::Code(code), Err(ActError::NotDone(_))) => code < 500 && !is_done,
+        (_, Err(ActError::Maybe(_))) => !is_read,
+        // what did its work and answers nonsense may be taken at its word: the GPU is looked at before anybody is told
+        (Fault::Garbage | Fault::DoneThen(_), Ok(Said::Taken { .. })) => !is_read,
+        _ => false,
+    }
+}
+
+#[tokio::test]
+async fn each_error_at_each_call_is_told_as_what_it_is_and_nothing_is_done_twice() {
+    let codes = [400, 401, 403, 404, 405, 409, 410, 413, 415, 422, 429, 500, 501, 502, 503, 504];
+    let faults: Vec<Fault> = codes
+        .into_iter()
+        .flat_map(|code| [Fault::Code(code), Fault::DoneThen(code)])
+        .chain([Fault::Garbage, Fault::Cut, Fault::Hang])
+        .collect();
+    let ways = [
+        (ActKind::Evict, None, 2),
+        (ActKind::SuspendOwner, workload("Job", "fit", "j1", Some(0)), 3),
+        (ActKind::ScaleOwner, workload("Deployment", "web", "d1", Some(0)), 3),
+    ];
+    let mut tried = 0;
+    for (act, owner, calls) in ways {
+        for at in 0..calls {
+            let is_read = at + 1 < calls;
+            for fault in faults.iter().copied() {
+                // nothing is done by a read, and a change that was made is not refused by a server that knows of it
+                if matches!(fault, Fault::DoneThen(code) if is_read || code < 500) {
+                    continue;
+                }
+                let api = Api::start().await;
+                api.put(POD, "u1", json!({}));
+                api.put(JOB, "j1", json!({"suspend": false}));
+                api.put(DEPLOYMENT, "d1", json!({"replicas": 3}));
+                api.state.lock().unwrap().fault = Some((at, fault));
+                let mut config = api.config();
+                config.read_timeout = Some(std::time::Duration::from_millis(300));
+                let mut kubernetes = Kubernetes::connect(config, Arc::new(Noon)).unwrap();
+                let said = kubernetes.order(&pod(owner.clone()), act, None).await;
+                let what = format!("{act} call {at} {fault:?}: {said:?}");
+                let changes = || api.changes().iter().filter(|c| !c.ends_with("/events")).count();
+                assert!(changes() <= 1, "{what}");
+                assert!(is_right(&said, fault, is_read, changes() == 1), "{what}");
+                // asked again when it answers, it is done once in all, or found to have been done
+                let again = kubernetes.order(&pod(owner.clone()), act, None).await;
+                let is_owner = act != ActKind::Evict;
+                assert!(matches!(again, Ok(Said::Taken { .. } | Said::Changed { .. })), "{what}, then {again:?}");
+                assert!(is_owner || changes() == 1, "{what}, then {again:?}: {:?}", api.changes());
+                tried += 1;
+            }
+        }
+        // the event is for people: whatever becomes of it, the order stands
+        for fault in faults.iter().copied() {
+            let api = Api::start().await;
+            api.put(POD, "u1", json!({}));
+            api.put(JOB, "j1", json!({"suspend": false}));
+            api.put(DEPLOYMENT, "d1", json!({"replicas": 3}));
+            api.state.lock().unwrap().fault = Some((calls, fault));
+            let mut config = api.config();
+            config.read_timeout = Some(std::time::Duration::from_millis(300));
+            let mut kubernetes = Kubernetes::connect(config, Arc::new(Noon)).unwrap();
+            let said = kubernetes.order(&pod(owner.clone()), act, None).await;
+            assert!(matches!(said, Ok(Said::Taken { .. })), "{act} event {fault:?}: {said:?}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 200, "{tried} answers were tried");
 }

@@ -24,7 +24,7 @@ use gpuledger_reclaim::utc;
 use gpuledger_schema::reclaim::{Case, Class, Identity, Workload};
 
 use super::sim::ports::{SimClock, SimMail, SimSlurm, SimWorld};
-use super::sim::{Fault, Fleet, Load, MINUTE, START, Shared, lock};
+use super::sim::{Fault, Fleet, Load, MINUTE, Shared, lock};
 
 /// A kill file that tests put there.
 #[derive(Clone, Default)]
@@ -39,7 +39,8 @@ impl KillFile for Flag {
 type Server = Engine<SimWorld, Schedulers, SimMail, ControlStore<Flag>>;
 
 struct Story {
-    folder: tempfile::TempDir,
+    control: PathBuf,
+    begins_ms: i64,
     fleet: Shared,
     mail: SimMail,
     clock: Arc<SimClock>,
@@ -53,7 +54,8 @@ struct Story {
     quiet: Vec<String>,
 }
 
-fn minutes(text: &str) -> i64 {
+/// A span as typed, in ms.
+pub(crate) fn length_ms(text: &str) -> i64 {
     let (number, unit) = text.split_at(text.len() - 1);
     let number: i64 = number.parse().expect("a number");
     number
@@ -67,11 +69,13 @@ fn minutes(text: &str) -> i64 {
 }
 
 impl Story {
-    fn new() -> Self {
-        let fleet: Shared = Arc::new(Mutex::new(Fleet::new(4, 4)));
+    fn new(control: PathBuf, begins_ms: i64) -> Self {
+        let fleet = Fleet { now_ms: begins_ms, read_ms: Some(begins_ms), ..Fleet::new(4, 4) };
+        let fleet: Shared = Arc::new(Mutex::new(fleet));
         let clock = Arc::new(SimClock { fleet: Arc::clone(&fleet), off_ms: AtomicI64::new(0) });
         Self {
-            folder: tempfile::tempdir().expect("a folder"),
+            control,
+            begins_ms,
             fleet,
             mail: SimMail::default(),
             clock,
@@ -93,12 +97,12 @@ impl Story {
     }
 
     fn at(&self) -> String {
-        let ms = lock(&self.fleet).now_ms - START;
+        let ms = lock(&self.fleet).now_ms - self.begins_ms;
         format!("+{:02}:{:02}", ms / 3_600_000, ms / 60_000 % 60)
     }
 
     fn engine(&self, holder: &str, clock: &Arc<SimClock>) -> Server {
-        let control = Control::open(&self.folder.path().join("control.sqlite")).expect("a control file");
+        let control = Control::open(&self.control).expect("a control file");
         let slurm = Slurm { runner: SimSlurm(Arc::clone(&self.fleet)) };
         Engine {
             world: SimWorld(Arc::clone(&self.fleet)),
@@ -152,8 +156,8 @@ impl Story {
                 }
                 self.server = None;
             }
-            ["rounds", every] => self.rounds = minutes(every) / MINUTE,
-            ["step", ms] => lock(&self.fleet).step_ms = minutes(ms),
+            ["rounds", every] => self.rounds = length_ms(every) / MINUTE,
+            ["step", ms] => lock(&self.fleet).step_ms = length_ms(ms),
             ["quiet", kinds @ ..] => self.quiet = kinds.iter().map(|k| (*k).to_owned()).collect(),
             ["job" | "pod" | "session" | "process", ..] => self.start(&words),
             ["load", job, load @ ..] => {
@@ -168,7 +172,7 @@ impl Story {
                 let id = self.run_of(job);
                 lock(&self.fleet).end(id);
             }
-            ["advance", span] => self.advance(minutes(span)).await,
+            ["advance", span] => self.advance(length_ms(span)).await,
             ["round"] => self.round().await,
             ["telemetry", "off", node] => lock(&self.fleet).blind.push((*node).to_owned()),
             ["telemetry", "on"] => lock(&self.fleet).blind.clear(),
@@ -204,7 +208,7 @@ impl Story {
             ["switch", name, state, reason @ ..] => self.switch(name, *state == "on", &reason.join(" ")),
             ["kill-file", state] => self.flag.0.store(*state == "on", Ordering::Relaxed),
             ["restart"] => self.server = None,
-            ["clock", "step", span] => _ = self.clock.off_ms.fetch_add(minutes(span), Ordering::Relaxed),
+            ["clock", "step", span] => _ = self.clock.off_ms.fetch_add(length_ms(span), Ordering::Relaxed),
             ["clock", "right"] => self.clock.off_ms.store(0, Ordering::Relaxed),
             ["second", "server"] => {
                 let mut other = self.engine("b", &Arc::clone(&self.clock));
@@ -276,13 +280,13 @@ impl Story {
         let run = fleet.runs.get_mut(&id).expect("a run");
         match key {
             "checkpoints" => run.checkpoints_in_s = Some(value.parse().expect("seconds")),
-            "checkpoint" => run.work.checkpoint_ms = Some(now - minutes(value)),
+            "checkpoint" => run.work.checkpoint_ms = Some(now - length_ms(value)),
             "leaves-memory" => run.leaves_memory = value == "yes",
             "contact" => run.owner.contact = (value != "none").then(|| value.to_owned()),
             "priority" => run.work.priority = Some(value.parse().expect("a number")),
             "borrowed" => run.work.borrowed = value == "yes",
             "preemptible" => run.work.preemptible = Some(value == "yes"),
-            "max" => run.work.max_ms = Some(minutes(value)),
+            "max" => run.work.max_ms = Some(length_ms(value)),
             "user" => {
                 if let Identity::Slurm { user, .. } = &mut run.identity {
                     *user = value.to_owned();
@@ -409,10 +413,10 @@ impl Story {
         let now = self.clock.now_ms();
         let reason = what.get(2..).unwrap_or_default().join(" ");
         let given = match what {
-            ["keep", span, ..] => Answer::Keep { reason, for_ms: minutes(span) },
+            ["keep", span, ..] => Answer::Keep { reason, for_ms: length_ms(span) },
             ["normal", ..] => Answer::Normal { reason: what[1..].join(" ") },
             ["release"] => Answer::Release,
-            ["exempt", span, ..] => Answer::Exempt { reason, until_ms: now + minutes(span) },
+            ["exempt", span, ..] => Answer::Exempt { reason, until_ms: now + length_ms(span) },
             ["approve"] => Answer::Approve,
             ["hold", ..] => Answer::Hold { reason: what[1..].join(" ") },
             ["resume"] => Answer::Resume,
@@ -531,9 +535,9 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios")
 }
 
-/// Tells a story again and gives its transcript.
-async fn tell(text: &str) -> String {
-    let mut story = Story::new();
+/// Tells a story again, into a control file and from an instant on, and gives its transcript.
+pub(crate) async fn tell(text: &str, control: &Path, begins_ms: i64) -> String {
+    let mut story = Story::new(control.to_owned(), begins_ms);
     let mut begun = false;
     for line in text.lines() {
         begun |= line.starts_with("> ");
@@ -560,7 +564,8 @@ async fn every_story_is_told_as_it_is_written() {
     let mut wrong = Vec::new();
     for path in names {
         let text = std::fs::read_to_string(&path).expect("a story");
-        let seen = tell(&text).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let seen = tell(&text, &folder.path().join("control.sqlite"), super::sim::START).await;
         if seen == text {
             continue;
         }

@@ -19,6 +19,18 @@ pub(in crate::page) enum Heat {
 }
 
 impl Heat {
+    /// What a character of `report hours` or `report week` says; none where nothing is known.
+    pub(in crate::page) fn told(word: char) -> Option<Self> {
+        match word {
+            'i' => Some(Self::Mostly(Class::Idle)),
+            'm' => Some(Self::Mostly(Class::Unmeasured)),
+            'f' => Some(Self::Mostly(Class::Unallocated)),
+            'x' => Some(Self::Mostly(Class::Unavailable)),
+            'o' => Some(Self::Mostly(Class::Unobserved)),
+            _ => word.to_digit(10).and_then(|d| u16::try_from(d * 1000 / 9).ok()).map(Self::Busy),
+        }
+    }
+
     fn fill(self) -> &'static str {
         match self {
             Self::Busy(share) => SHADE_FILLS[(usize::from(share) * SHADES / 1001).min(SHADES - 1)],

@@ -4,7 +4,8 @@ use crate::page::table::{Col, Kind, Shown};
 
 pub(super) const POOLS: [Col; 9] = [
     Col::new("pool", "head.pool", Kind::Text),
-    Col::new("held_hours", "head.held", Kind::Hours),
+    Col::new("held_hours", "head.held", Kind::Hours)
+        .to(|v, r| Some(v.rows_of("/usage", "team,cluster,job", &[("pool", r.word("pool"))]))),
     Col::new("allocation_rate", "head.allocated", Kind::Percent),
     Col::new("busy_rate", "head.busy_rate", Kind::Percent),
     Col::new("effective_rate", "head.effective_rate", Kind::Percent),
@@ -38,7 +39,10 @@ pub(super) const QUOTA: Shown<'_> = Shown {
         Col::new("team", "head.team", Kind::Text),
         Col::new("pool", "head.pool", Kind::Text),
         Col::new("quota_hours", "head.quota", Kind::Hours),
-        Col::new("held_hours", "head.held", Kind::Hours),
+        Col::new("held_hours", "head.held", Kind::Hours).to(|v, r| {
+            let of = [("team", r.word("team")), ("pool", r.word("pool"))];
+            Some(v.rows_of("/usage", "cluster,job", &of))
+        }),
         Col::new("used_of_quota", "head.used_of_quota", Kind::Percent),
         Col::new("borrowed_hours", "head.borrowed", Kind::Hours),
         Col::new("lent_hours", "head.lent", Kind::Hours),
@@ -53,7 +57,7 @@ pub(super) const ASSETS: Shown<'_> = Shown {
     empty: "empty.assets",
     columns: &[
         Col::new("cluster", "head.cluster", Kind::Text),
-        Col::new("node", "head.node", Kind::Text),
+        Col::new("node", "head.node", Kind::Text).to(|v, r| Some(v.link("/fleet", &[("node", &r.word("node"))]))),
         Col::new("model", "head.model", Kind::Text),
         Col::new("registered", "head.registered", Kind::Count),
         Col::new("seen", "head.seen", Kind::Count),
@@ -69,7 +73,7 @@ pub(super) const CENSUS: Shown<'_> = Shown {
     caption: "fleet.census",
     empty: "empty.census",
     columns: &[
-        Col::new("node", "head.node", Kind::Text),
+        Col::new("node", "head.node", Kind::Text).to(|v, r| Some(v.link("/fleet", &[("node", &r.word("node"))]))),
         Col::new("device", "head.card", Kind::Text),
         Col::new("verdict", "head.verdict", Kind::Text),
         Col::new("coverage", "head.coverage", Kind::Percent),
