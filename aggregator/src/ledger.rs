@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
-use datafusion::arrow::datatypes::Int64Type;
+use datafusion::arrow::datatypes::{Int32Type, Int64Type};
 use futures::{StreamExt, stream};
 use gpuledger_schema::path::{self, Numbered};
 use gpuledger_schema::table::{
@@ -122,7 +122,7 @@ pub async fn build(
         return publish(&engine, lake, cut_number, last, None, BuildReport::default()).await;
     };
     let since = last.as_ref().filter(|(_, b)| b.rules == rules() && b.days.is_some());
-    let mut wanted = touched(lake, since.map(|(_, b)| b), cut_number, all).await?;
+    let mut wanted = touched(&engine, lake, since.map(|(_, b)| b), cut_number, all).await?;
     // cells whose minutes are kept no longer stay what they are: derived again they would say that nobody measured
     let kept_from = cut.minutes_from.unwrap_or(i32::MIN);
     wanted.retain(|day| *day >= kept_from);
@@ -213,6 +213,7 @@ async fn days_of(engine: &Engine) -> Result<Option<(i32, i32)>, LedgerError> {
 
 /// Days to rebuild: all without an earlier build of these rules, else those its later cuts touched.
 async fn touched(
+    engine: &Engine,
     lake: &Lake,
     since: Option<&Build>,
     cut: Numbered,
@@ -221,19 +222,37 @@ async fn touched(
     let every = || (all.0..=all.1).collect::<BTreeSet<i32>>();
     let Some(since) = since else { return Ok(every()) };
     let mut days = BTreeSet::new();
+    let mut near = BTreeSet::new();
     for number in since.cut + 1..=cut.0 {
         // a number without a cut is a batch that was repeated under another number
         if let Some(c) = lake.document::<Cut>(path::CUTS, Numbered(number)).await? {
             days.extend(c.touched_days);
+            near.extend(c.near_days);
             days.extend(c.touched_from.map_or(1..=0, |from| from.max(all.0)..=all.1));
         }
     }
     if let Some((first, last)) = since.days {
+        // the end of what was known, where the last day was open, is touched by the reading that moved it
         days.extend((all.0..first).chain(last + 1..=all.1));
-        // the last day of the build before may have been open
-        days.insert(last);
     }
-    Ok(days.into_iter().filter(|d| (all.0..=all.1).contains(d)).collect())
+    let is_there = |d: &i32| (all.0..=all.1).contains(d);
+    near.retain(|d| is_there(d) && !days.contains(d));
+    days.extend(reached_back(engine, &near).await?);
+    Ok(days.into_iter().filter(is_there).collect())
+}
+
+/// Of days before days with new minutes, those that can look different for them.
+async fn reached_back(engine: &Engine, near: &BTreeSet<i32>) -> Result<BTreeSet<i32>, LedgerError> {
+    let (Some(first), Some(last)) = (near.first(), near.last()) else { return Ok(BTreeSet::new()) };
+    let params = Params::from([("day_from", int(*first)), ("day_to", int(*last + 1))]);
+    let (_, batches) = engine.run("ledger/20_near_day", &params).await?;
+    let mut days = BTreeSet::new();
+    for batch in &batches {
+        let column = batch.column(0).as_primitive_opt::<Int32Type>();
+        let column = column.ok_or(LedgerError::Shape { table: "near_day" })?;
+        days.extend(column.values().iter().copied().filter(|d| near.contains(d)));
+    }
+    Ok(days)
 }
 
 /// Offsets of the boots' clocks and failures of devices, for all days wanted at once.

@@ -85,6 +85,7 @@ pub async fn publish(lake: &Lake, control: &Control, which: ReferenceTable) -> R
     let mut cut = lake.newest::<Cut>(path::CUTS).await?.map(|(_, c)| c).unwrap_or_default();
     cut.tables.insert(spec.name.to_owned(), version);
     cut.touched_days.clear();
+    cut.near_days.clear();
     cut.touched_from = changes_usage(which).then_some(i32::MIN);
     keep_head(lake, control).await?;
     let number = next_number(lake).await?;

@@ -145,6 +145,7 @@ statements!(
     "ledger/14_days",
     "ledger/15_day_rows",
     "ledger/20_boot_offset",
+    "ledger/20_near_day",
     "ledger/21_tick",
     "ledger/22_instance_tick",
     "ledger/23_process",

@@ -43,7 +43,9 @@
   // Sorting in place by what the server wrote; the address says it, so that the page can be sent to somebody.
   const value = (row, column) => {
     const cell = row.cells[column];
-    const raw = cell ? cell.dataset.v : undefined;
+    // a number that is shown exactly where it is pointed at is not written twice
+    const exact = cell && cell.matches(".n:not(.unknown)") ? cell.title : "";
+    const raw = (cell && cell.dataset.v) || exact || undefined;
     return raw === undefined ? { text: cell ? cell.textContent.trim() : "" } : { raw };
   };
   // decimals compare as text: whole digits first, then what follows the point

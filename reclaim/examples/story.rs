@@ -20,7 +20,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [control, story] = arguments.as_slice() else { return Err("a control file and a story are needed".into()) };
     let text = std::fs::read_to_string(story)?;
     let all_ms: i64 = text.lines().filter_map(|l| l.strip_prefix("> advance ")).map(scenario::length_ms).sum();
-    let begins_ms = now_ms() - all_ms;
+    // schedulers tell whole seconds
+    let begins_ms = (now_ms() - all_ms).div_euclid(60_000) * 60_000;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     print!("{}", runtime.block_on(scenario::tell(&text, Path::new(control), begins_ms)));
     Ok(())

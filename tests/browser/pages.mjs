@@ -148,7 +148,8 @@ async function failed(page) {
     comes = (await total.count().catch(() => 0)) > 0;
     if (!comes) await page.waitForTimeout(500);
   }
-  check(comes, `the statement of vision does not come to ${charge}`);
+  const there = async () => `${page.url()}: ${(await page.locator("main").innerText()).slice(0, 400)}`;
+  check(comes, comes || `the statement of vision does not come to ${charge}: ${await there()}`);
   await page.locator("#lines tbody th a").first().click();
   await page.waitForURL("**/chargeback/line**");
   await whole(page);
@@ -211,7 +212,9 @@ if (CASES) {
     const [page, errors] = await watched(made);
     const looked = async (name, path) => {
       const at = `${name} ${width} ${colorScheme} ${lang}`;
-      const answer = await page.goto(`${ADDRESS}${path}${path.includes("?") ? "&" : "?"}lang=${lang}`);
+      const address = new URL(path, ADDRESS);
+      address.searchParams.set("lang", lang);
+      const answer = await page.goto(address.href);
       check(answer.status() === 200, `${at}: status ${answer.status()}`);
       await whole(page);
       check((await page.locator(".sentence").count()) === 1, `${at}: no sentence`);
@@ -236,7 +239,7 @@ if (CASES) {
       const [, href] = cases.find(([is]) => is === state) ?? [];
       if (!href) continue;
       const number = STATES[lang].indexOf(state);
-      await looked(`case-${STATES.en[number].replaceAll(" ", "-")}`, href.slice(ADDRESS.length).replace(/[?&]lang=[a-z]+/, ""));
+      await looked(`case-${STATES.en[number].replaceAll(" ", "-")}`, href);
       check((await page.locator("h2 .badge").first().innerText()).trim() === state, `the page of a case that is ${state}`);
       check((await page.locator("#why tbody tr").count()) > 0, `nothing happened to a case that is ${state}`);
     }

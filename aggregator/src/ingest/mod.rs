@@ -283,7 +283,7 @@ async fn commit(
         cut.tables.insert(spec.name.to_owned(), version);
     }
     report.quarantined.extend(refused.iter().map(|r| format!("{}: {}", r.source, r.reason)));
-    (cut.touched_days, cut.touched_from) = touched.into_days();
+    touched.tell(&mut cut);
     lake.create_document(&format!("{}/{}", path::CUTS, number.file_name()), &cut).await?;
     for name in &names {
         lake.remove(&format!("{}/{name}", path::INBOX)).await?;

@@ -9,13 +9,19 @@ use gpuledger_schema::table::Table;
 use gpuledger_schema::unit::DAY_MS;
 use gpuledger_schema::window::day_of;
 
+use crate::lake::Cut;
+
 /// How far a claim reaches back to the start of its run (`sql/ledger/07_claim.sql`).
 const CLAIM_REACH_MS: i64 = 900_000;
+
+/// Xids after which a card is gone (`sql/ledger/13_failure.sql`).
+const FATAL: [i64; 6] = [48, 64, 79, 95, 119, 120];
 
 /// Days touched so far.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
     days: BTreeSet<i32>,
+    near: BTreeSet<i32>,
     from: Option<i32>,
     runs_seen: BTreeSet<i64>,
 }
@@ -61,10 +67,21 @@ impl Touched {
         }
     }
 
-    /// A tick can be placed up to a day from where its wall clock put it.
+    /// A tick reaches into the next day, and can be placed up to a day from where its wall clock put it.
     fn minutes(&mut self, fresh: &[RecordBatch]) {
         let days: BTreeSet<i64> = fresh.iter().flat_map(|b| ints(b, "day")).flatten().collect();
-        self.days.extend(days.into_iter().flat_map(|d| (d as i32 - 1)..=(d as i32 + 1)));
+        self.near.extend(days.iter().map(|d| *d as i32 - 1));
+        for batch in fresh {
+            // a card that failed stays so until a tick says otherwise, over days without ticks
+            let (days, xids, states) = (ints(batch, "day"), ints(batch, "xid"), texts(batch, "state"));
+            for (i, day) in days.into_iter().enumerate() {
+                let failed = states.get(i).is_some_and(|s| s == "lost") || xids[i].is_some_and(|x| FATAL.contains(&x));
+                if let Some(day) = day.filter(|_| failed) {
+                    self.from(day as i32);
+                }
+            }
+        }
+        self.days.extend(days.into_iter().flat_map(|d| [d as i32, d as i32 + 1]));
     }
 
     /// From the least old or new start to the greatest old or new end; an open run may last to a look that is in already.
@@ -164,8 +181,8 @@ impl Touched {
         }
     }
 
-    /// The days, and the day from which every one is touched.
-    pub(super) fn into_days(self) -> (BTreeSet<i32>, Option<i32>) {
-        (self.days, self.from)
+    /// Writes down in a cut what it changed.
+    pub(super) fn tell(self, cut: &mut Cut) {
+        (cut.touched_days, cut.near_days, cut.touched_from) = (self.days, self.near, self.from);
     }
 }

@@ -151,7 +151,8 @@ async fn compact(
 /// A cut, and its build, of the same rows in the files that upkeep left. No day is touched by it.
 async fn publish(lake: &Lake, before: Cut, minutes_from: Option<i32>) -> Result<u64, KeepError> {
     let built = crate::ledger::current(lake).await?;
-    let mut cut = Cut { touched_days: BTreeSet::new(), touched_from: None, minutes_from, ..before };
+    let mut cut =
+        Cut { touched_days: BTreeSet::new(), near_days: BTreeSet::new(), touched_from: None, minutes_from, ..before };
     newest_versions(lake, &mut cut.tables).await?;
     let number = next_number(lake).await?;
     lake.create_document(&format!("{}/{}", path::CUTS, number.file_name()), &cut).await?;

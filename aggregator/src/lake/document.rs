@@ -32,6 +32,9 @@ pub struct Cut {
     pub tables: BTreeMap<String, u64>,
     /// UTC days whose ledger this cut changed against the one before.
     pub touched_days: BTreeSet<i32>,
+    /// UTC days before days with new minutes: changed only where clocks or sessions reach over midnight.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub near_days: BTreeSet<i32>,
     /// Every UTC day from this one on was changed too (a device came, a rule changed).
     pub touched_from: Option<i32>,
     /// First UTC day whose minutes are kept; absent: all are. Days before are never derived again.

@@ -13,14 +13,35 @@ use super::view::View;
 /// Milliseconds in a minute.
 const MINUTE: i64 = 60_000;
 
+/// When something is due by itself: of what is kept or exempt when that ends, of what is over nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    Due(i64),
+    Until(i64),
+    Never,
+}
+
+fn when(row: Row<'_>) -> When {
+    match row.word("state").as_str() {
+        "freed" | "active_again" => When::Never,
+        "kept" | "exempt" => instant(row, "until_ms").map_or(When::Never, When::Until),
+        _ => instant(row, "deadline_ms").map_or(When::Never, When::Due),
+    }
+}
+
 /// How long until an instant, or since, in words.
-fn remaining(view: &View, at_ms: i64) -> String {
+fn remaining(view: &View, when: When) -> Option<String> {
+    let (at_ms, ahead_word) = match when {
+        When::Due(at_ms) => (at_ms, "case.in"),
+        When::Until(at_ms) => (at_ms, "case.for"),
+        When::Never => return None,
+    };
     let minutes = (at_ms - view.now_ms).div_euclid(MINUTE);
     let (ahead, minutes) = if minutes < 0 { (false, -minutes) } else { (true, minutes) };
     let (hours, rest) = (minutes / 60, minutes % 60);
     let args = [("hours", hours.to_string()), ("minutes", format!("{rest:02}"))];
     let args = args.each_ref().map(|(n, v)| (*n, v.as_str()));
-    view.say(if ahead { "case.in" } else { "case.ago" }, &args)
+    Some(view.say(if ahead { ahead_word } else { "case.ago" }, &args))
 }
 
 fn instant(row: Row<'_>, column: &str) -> Option<i64> {
@@ -63,7 +84,7 @@ pub(super) fn table(view: &View, report: Report<'_>, id: &'static str, most: usi
     heads.extend((!doings.is_empty()).then_some("head.answers"));
     let line = |row: &Row<'_>| {
         let id = row.word("case_id");
-        let deadline = instant(*row, "deadline_ms").map(|ms| remaining(view, ms));
+        let deadline = remaining(view, when(*row));
         let state = Cell {
             class: Some(state_class(&row.word("state"))),
             ..Cell::text(listed(view, "case_state", *row, "state"))
@@ -75,7 +96,11 @@ pub(super) fn table(view: &View, report: Report<'_>, id: &'static str, most: usi
             Cell::text(listed(view, "case_class", *row, "class")),
             state,
             Cell {
-                title: row.text("deadline"),
+                title: match when(*row) {
+                    When::Due(_) => row.text("deadline"),
+                    When::Until(_) => row.text("until"),
+                    When::Never => None,
+                },
                 ..Cell::text(deadline.unwrap_or_else(|| view.word("case.no_deadline")))
             },
             Cell::text(evidence(view, *row)),
@@ -162,8 +187,8 @@ fn shown(view: &View, report: Report<'_>) -> Option<Shown> {
         what: row.word("what"),
         class: state_class(&state),
         state_word: listed(view, "case_state", row, "state"),
-        deadline: row.text("deadline"),
-        remaining: instant(row, "deadline_ms").map(|ms| remaining(view, ms)),
+        deadline: row.text("deadline").filter(|_| matches!(when(row), When::Due(_))),
+        remaining: remaining(view, when(row)),
         evidence: evidence(view, row),
         facts: facts.into_iter().filter_map(|(h, c)| fact(h, c)).collect(),
         run: row.text("run").map(|r| view.link("/job", &[("run", &r)])),
@@ -201,8 +226,9 @@ pub(super) fn body(view: &View, answers: &Answers) -> Body {
     let case = part(answers, "case", |r| shown(view, r));
     let sentence = case.of.as_ref().map(|c| {
         let args = [("what", c.what.as_str()), ("state", &c.state_word)];
+        let key = if c.deadline.is_some() { "case.sentence_deadline" } else { "case.sentence_until" };
         match &c.remaining {
-            Some(at) => view.say("case.sentence_deadline", &[args.as_slice(), &[("at", at)]].concat()),
+            Some(at) => view.say(key, &[args.as_slice(), &[("at", at)]].concat()),
             None => view.say("case.sentence", &args),
         }
     });

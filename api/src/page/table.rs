@@ -164,6 +164,9 @@ pub(super) struct Shown<'a> {
     pub(super) most: usize,
 }
 
+/// Links of the numbers of a table at most, bytes: a page stays below 200 kB.
+const LINKS_BYTES: usize = 8_000;
+
 /// Makes a cell of a value.
 pub(super) fn cell(view: &View, col: Col, row: Row<'_>, currency: Option<&str>) -> Cell {
     let text = row.text(col.name).filter(|t| !t.is_empty());
@@ -255,17 +258,16 @@ impl Table {
         csv: Option<String>,
     ) -> Self {
         let cells = |row: Row<'_>| shown.columns.iter().map(|c| cell(view, *c, row, currency)).collect::<Vec<_>>();
+        let kept = rows.len().min(shown.most);
+        let numbers = shown.columns.iter().filter(|c| c.kind.is_number()).count();
         let linked = |row: Row<'_>| {
             let mut cells = cells(row);
-            // a number leads to what its row is made of, where it leads nowhere else
-            let lead = cells.iter().find_map(|c| c.href.clone());
-            cells
-                .iter_mut()
-                .filter(|c| c.number && !c.unknown && c.href.is_none())
-                .for_each(|c| c.href.clone_from(&lead));
+            // a number leads to what its row is made of, where it leads nowhere else; of a large table one cell of the row does
+            let lead = cells.iter().find_map(|c| c.href.clone()).filter(|l| l.len() * numbers * kept <= LINKS_BYTES);
+            let bare = cells.iter_mut().filter(|c| c.number && !c.unknown && c.href.is_none());
+            bare.for_each(|c| c.href.clone_from(&lead));
             cells
         };
-        let kept = rows.len().min(shown.most);
         let total = total.filter(|_| !rows.is_empty()).map(|t| {
             let mut cells: Vec<Cell> = cells(t).into_iter().map(|c| Cell { href: None, ..c }).collect();
             // columns that say what a row is about have no sum

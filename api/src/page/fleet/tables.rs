@@ -73,7 +73,7 @@ pub(super) const CENSUS: Shown<'_> = Shown {
     caption: "fleet.census",
     empty: "empty.census",
     columns: &[
-        Col::new("node", "head.node", Kind::Text).to(|v, r| Some(v.link("/fleet", &[("node", &r.word("node"))]))),
+        Col::new("node", "head.node", Kind::Text),
         Col::new("device", "head.card", Kind::Text),
         Col::new("verdict", "head.verdict", Kind::Text),
         Col::new("coverage", "head.coverage", Kind::Percent),
@@ -82,7 +82,7 @@ pub(super) const CENSUS: Shown<'_> = Shown {
         Col::new("mem_peak_gib", "head.mem_peak", Kind::Gib),
         Col::new("temperature_peak_c", "head.temperature", Kind::Count),
     ],
-    most: 30,
+    most: 20,
 };
 
 pub(super) const WATCH: Shown<'_> = Shown {

@@ -126,6 +126,7 @@ fn shown(case: &Case, facts: Option<&Allocation>, zone: Tz) -> Value {
         "warned": at(case.warned_ms),
         "final": at(case.final_ms),
         "until": at(case.until_ms),
+        "until_ms": number(case.until_ms),
         "held": case.held,
         "approved_by": case.approved_by,
         "peak_ppm": number(judged.and_then(|j| j.peak_ppm)),
