@@ -58,15 +58,18 @@ impl Reader {
         Ok(Self { engine, cut, build, priced: Mutex::new(None), narrow, terms })
     }
 
-    /// The same tables in a session with another number of partitions; facts are priced there anew.
+    /// The same tables in a session of its own with another number of partitions: nothing is priced there, and what is will be on the
+    /// terms that pools have, whatever terms this session was asked about.
     pub async fn with_partitions(&self, partitions: usize) -> Result<Self, ReportError> {
-        Ok(self.over(self.engine.fork(partitions).await?, None))
+        Ok(Self { terms: AskedTerms::default(), ..self.over(self.engine.fork(partitions).await?, None) })
     }
 
     /// The same tables, priced facts among them, in a session of its own: for reports side by side.
     pub async fn fork(&self) -> Result<Self, ReportError> {
+        // while somebody prices, only some of the facts are there: what is said of them and what is taken belong together
+        let priced = self.priced.lock().await;
         let engine = self.engine.fork(self.engine.partitions()).await?;
-        Ok(self.over(engine, *self.priced.lock().await))
+        Ok(self.over(engine, *priced))
     }
 
     fn over(&self, engine: Engine, priced: Option<Priced>) -> Self {

@@ -116,7 +116,7 @@ fn over_time(view: &View, report: Report<'_>) -> Option<Drawn> {
 /// Cards of a map at most: more have the table alone.
 const CARDS: usize = 160;
 /// Cards of the table beside it at most: all are in the file that it names.
-const SUMMED: usize = 30;
+const SUMMED: usize = 20;
 /// Hours of a map at most: those of the longest month.
 const HOURS: usize = 745;
 

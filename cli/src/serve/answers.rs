@@ -138,7 +138,7 @@ impl Ledger {
 
 /// Questions that are answered from the priced facts of a window: priced once for all of them.
 fn is_priced(what: &Report) -> bool {
-    matches!(what, Report::Charges | Report::Usage | Report::Gaps { .. } | Report::Findings { .. })
+    matches!(what, Report::Charges | Report::Usage | Report::RunWeek | Report::Gaps { .. } | Report::Findings { .. })
 }
 
 /// Of the notes below a statement those of its own lines and its hash: others speak of the whole bill.

@@ -58,8 +58,10 @@ impl Site {
         }
     }
 
-    pub(crate) async fn build(&self, partitions: usize) {
-        ledger::build(&self.lake, partitions, &mut |_, _| {}).await.unwrap_or_else(|e| panic!("{e:?}"));
+    /// Brings the ledger up to date; gives how many days were built for it.
+    pub(crate) async fn build(&self, partitions: usize) -> usize {
+        let report = ledger::build(&self.lake, partitions, &mut |_, _| {}).await;
+        report.unwrap_or_else(|e| panic!("{e:?}")).days
     }
 
     /// The newest cut and build, to be reported on.
@@ -273,7 +275,7 @@ pub(super) async fn usage_text(engine: &Engine) -> Vec<String> {
 }
 
 /// Segments of some worlds, one table a segment.
-pub(super) fn plain(worlds: &[World]) -> Vec<Segment> {
+pub(crate) fn plain(worlds: &[World]) -> Vec<Segment> {
     let mut rng = Rng::new(0);
     worlds.iter().flat_map(|w| segments(&w.facts, &w.cluster, &mut rng, 0)).collect()
 }
