@@ -51,7 +51,28 @@ const launch = () => chromium.launch({
 });
 let browser = await launch();
 
+// A promise that does not wait for ever.
+const within = (ms, promise) => {
+  let timer;
+  const late = new Promise((_, no) => { timer = setTimeout(() => no(new Error(`nothing within ${ms} ms`)), ms); });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+};
+
+// A browser that answers nothing at all is no fault of a page: another one takes its place, three times.
 async function context(options, token) {
+  for (let n = 0; ; n++) {
+    try {
+      return await within(60_000, signedIn(options, token));
+    } catch (e) {
+      if (n === 3) throw e;
+      console.log(`the browser does not answer (${e.message.split("\n")[0]}): another one is started`);
+      await within(10_000, browser.close()).catch(() => {});
+      browser = await launch();
+    }
+  }
+}
+
+async function signedIn(options, token) {
   const made = await browser.newContext(options);
   // a machine that builds beside is slow, and that is no fault of a page
   made.setDefaultTimeout(180_000);
@@ -116,7 +137,7 @@ for (const look of LOOKS) {
   }
   await made.close();
   // a browser that opened many pages may open no more
-  await browser.close();
+  await within(10_000, browser.close()).catch(() => {});
   browser = await launch();
 }
 
@@ -245,7 +266,7 @@ if (CASES) {
     }
     check(errors.length === 0, `cases: ${errors.join("; ")}`);
     await made.close();
-    await browser.close();
+    await within(10_000, browser.close()).catch(() => {});
     browser = await launch();
   }
 
@@ -294,7 +315,7 @@ if (CASES) {
   const teams = await team.locator("#open tbody td:nth-child(2), #over tbody td:nth-child(2)").allInnerTexts();
   check(teams.length > 1 && teams.every((w) => w.includes("vision")), `a lead of vision sees cases of ${teams}`);
   await led.close();
-  await browser.close();
+  await within(10_000, browser.close()).catch(() => {});
   browser = await launch();
 }
 
@@ -335,7 +356,7 @@ if (CASES) {
   await nobody.close();
 }
 
-await browser.close();
+await within(10_000, browser.close()).catch(() => {});
 took.sort((a, b) => a[0] - b[0]);
 const middle = took[Math.floor(took.length / 2)][0];
 console.log(`${took.length} loads of pages: median ${middle} ms, slowest ${took.at(-1)[0]} ms (${took.at(-1)[1]})`);

@@ -1,7 +1,7 @@
 //! Reports of one open ledger side by side.
 
 use chrono_tz::Tz;
-use gpuledger_aggregator::report::{self, Ask, AskedTerms, Currency, Dimension, Reader, Report};
+use gpuledger_aggregator::report::{self, Ask, AskedTerms, Currency, Dimension, Narrow, Reader, Report, Value};
 use gpuledger_schema::window::Window;
 
 use crate::worlds::drive::Site;
@@ -53,4 +53,31 @@ async fn terms_that_were_asked_about_are_not_those_of_the_next_question() {
     assert_ne!(charges(&busy, &ask).await, wanted, "the terms make a difference");
     let next = busy.with_partitions(2).await.expect("a session");
     assert_eq!(charges(&next, &ask).await, wanted);
+}
+
+/// A selection has one total, however its rows are grouped: to the cent, in every measure, and that of its row among all.
+#[tokio::test]
+async fn what_is_selected_comes_to_the_same_however_it_is_grouped() {
+    let (_site, base, ask) = open().await;
+    let ways = [
+        vec![Dimension::Team],
+        vec![Dimension::User, Dimension::Model],
+        vec![Dimension::Cluster, Dimension::Job],
+        vec![Dimension::Day, Dimension::Node, Dimension::Device],
+        vec![Dimension::TaskType],
+    ];
+    let all = charges(&base, &Ask { by: vec![Dimension::TaskType], ..ask.clone() }).await;
+    for row in &all.rows {
+        let Value::Text(task_type) = &row[0] else { panic!("{row:?}") };
+        let narrow = Narrow(vec![vec![(Dimension::TaskType, task_type.clone())]]);
+        for by in &ways {
+            let reader = base.narrowed(narrow.clone()).await.expect("a session");
+            let report = charges(&reader, &Ask { by: by.clone(), ..ask.clone() }).await;
+            let at = |r: &Report, name: &str| r.columns.iter().position(|c| c.name == name).expect("a column");
+            let total = report.total.as_ref().expect("a total");
+            for measure in ["charge", "waste", "list", "unallocated_cost", "unavailable_cost", "unobserved_cost"] {
+                assert_eq!(total[at(&report, measure)], row[at(&all, measure)], "{task_type} by {by:?}: {measure}");
+            }
+        }
+    }
 }

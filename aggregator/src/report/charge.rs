@@ -13,7 +13,7 @@ mod amount;
 
 use amount::{
     ALL, BILLED, BUSY, COVERED, ENERGY_COST, HELD, IDLE, LIST_COST, LOST, Line, PLATFORM, RESERVED, SHARED_COST,
-    UNALLOCATED, UNAVAILABLE, UNMEASURED, UNOBSERVED, UNPRICED, gathered, lines,
+    UNALLOCATED, UNAVAILABLE, UNMEASURED, UNOBSERVED, UNPRICED, gathered, handed, lines,
 };
 
 /// A charge report with the totals that must add up.
@@ -173,15 +173,28 @@ fn notes(ask: &Ask, total: &[Option<i128>], sum: &Line, fleet: i128, shown: Show
     notes
 }
 
-/// Rows with their money and what they cost together: rounded over all there are, then selected.
+/// Rows with their money and what they cost together: rounded over all there are, then selected. What is selected is rounded first, by
+/// what it is selected by alone, and handed down to its rows: however they are grouped, they come to the same.
 async fn priced(reader: &Reader, ask: &Ask, by: &[Dimension]) -> Result<(Vec<Group>, Vec<Line>, i128), ReportError> {
     let narrow = reader.narrow();
-    let wide = narrow.wide(by);
-    let groups = gathered(reader, &wide).await?;
-    let (cost, fleet) = lines(reader, ask, &wide, &groups).await?;
     if narrow.is_all() {
+        let groups = gathered(reader, by).await?;
+        let (cost, fleet) = lines(reader, ask, by, &groups).await?;
         return Ok((groups, cost, fleet));
     }
+    let selected_by = narrow.wide(&[]);
+    let above = gathered(reader, &selected_by).await?;
+    let (totals, _) = lines(reader, ask, &selected_by, &above).await?;
+    let wide = narrow.wide(by);
+    let groups = gathered(reader, &wide).await?;
+    let places: BTreeMap<&[String], usize> = above.iter().enumerate().map(|(i, g)| (g.key.as_slice(), i)).collect();
+    let word = |group: &Group, d: &Dimension| wide.iter().position(|w| w == d).map(|at| group.key[at].clone());
+    let under = |group: &Group| {
+        let key: Vec<String> = selected_by.iter().filter_map(|d| word(group, d)).collect();
+        places.get(key.as_slice()).copied().ok_or_else(|| ReportError::Shape(format!("no sum of {}", key.join(", "))))
+    };
+    let under = groups.iter().map(under).collect::<Result<Vec<_>, _>>()?;
+    let cost = handed(reader, ask, &groups, &under, &totals).await?;
     let sums = vec![Measure::Sum(""); ALL];
     let (mut kept, mut costs, mut sum) = (Vec::new(), Vec::new(), 0);
     for (group, of) in narrow.select(&groups, &wide, by.len(), &sums) {

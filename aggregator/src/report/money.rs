@@ -99,6 +99,25 @@ pub(crate) async fn hand_down<N: AsRef<str>>(
     measures: &[(N, Vec<i128>)],
     targets: &[i128],
 ) -> Result<Vec<Vec<i128>>, ReportError> {
+    hand_down_by(engine, currency.divisor(), measures, targets).await
+}
+
+/// The same for the cost of energy.
+pub(super) async fn hand_down_energy<N: AsRef<str>>(
+    engine: &Engine,
+    currency: &Currency,
+    measures: &[(N, Vec<i128>)],
+    targets: &[i128],
+) -> Result<Vec<Vec<i128>>, ReportError> {
+    hand_down_by(engine, currency.divisor() * 1000, measures, targets).await
+}
+
+async fn hand_down_by<N: AsRef<str>>(
+    engine: &Engine,
+    divisor: i64,
+    measures: &[(N, Vec<i128>)],
+    targets: &[i128],
+) -> Result<Vec<Vec<i128>>, ReportError> {
     register(engine, measures)?;
     let schema = Arc::new(Schema::new(vec![
         Field::new("measure", DataType::Utf8, false),
@@ -108,7 +127,7 @@ pub(crate) async fn hand_down<N: AsRef<str>>(
     let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(names), decimals(targets.to_vec())?])
         .map_err(|e| ReportError::Shape(e.to_string()))?;
     engine.register_rows("target", schema, vec![batch])?;
-    let params = Params::from([("divisor", bigint(currency.divisor()))]);
+    let params = Params::from([("divisor", bigint(divisor))]);
     let (_, rows) = engine.run("charge/91_hand_down", &params).await?;
     collect(&rows, measures)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::report::grouped::{Group, Measure, grouped, in_order};
-use crate::report::money::{Amounts, hand_down, round, round_energy};
+use crate::report::money::{Amounts, hand_down, hand_down_energy, round, round_energy};
 use crate::report::{Ask, Dimension, Reader, ReportError};
 
 pub(super) const HELD: usize = 0;
@@ -203,4 +203,60 @@ pub(super) async fn lines(
         platform: [0, 1, 2, 3, 4, 5].map(|k| below[k][i]),
     };
     Ok(((0..groups.len()).map(line).collect(), fleet))
+}
+
+/// The measures of a row that are handed down by themselves: which sum, and where its money stands.
+const HANDED: [(usize, fn(&mut Line) -> &mut i128); 11] = [
+    (BILLED, |l| &mut l.charge),
+    (WASTE_COST, |l| &mut l.waste),
+    (LIST_COST, |l| &mut l.list),
+    (SHARED_COST, |l| &mut l.shared),
+    (LOST_COST, |l| &mut l.lost),
+    (PLATFORM[0], |l| &mut l.platform[0]),
+    (PLATFORM[1], |l| &mut l.platform[1]),
+    (PLATFORM[2], |l| &mut l.platform[2]),
+    (PLATFORM[3], |l| &mut l.platform[3]),
+    (PLATFORM[4], |l| &mut l.platform[4]),
+    (PLATFORM[5], |l| &mut l.platform[5]),
+];
+
+/// The money of groups under rounded lines above them, handed down measure by measure: `above` says of each group under which.
+pub(super) async fn handed(
+    reader: &Reader,
+    ask: &Ask,
+    groups: &[Group],
+    above: &[usize],
+    totals: &[Line],
+) -> Result<Vec<Line>, ReportError> {
+    let mut rows: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    above.iter().enumerate().for_each(|(i, at)| rows.entry(*at).or_default().push(i));
+    let exact = |of: &[usize], sum: usize| of.iter().map(|i| groups[*i].sums[sum].unwrap_or(0)).collect::<Vec<_>>();
+    let (mut parts, mut wanted, mut places) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, of) in &rows {
+        for (measure, (sum, amount)) in HANDED.iter().enumerate() {
+            parts.push((format!("{at}:{measure}"), exact(of, *sum)));
+            wanted.push(*amount(&mut totals[*at].clone()));
+            places.push((of, measure));
+        }
+    }
+    let energy: Vec<(String, Vec<i128>)> =
+        rows.iter().map(|(at, of)| (at.to_string(), exact(of, ENERGY_COST))).collect();
+    let energies: Vec<i128> = rows.keys().map(|at| totals[*at].energy.unwrap_or(0)).collect();
+    let mut out = vec![Line::default(); groups.len()];
+    if groups.is_empty() {
+        return Ok(out);
+    }
+    let amounts = hand_down(reader.engine(), &ask.currency, &parts, &wanted).await?;
+    for ((of, measure), amounts) in places.into_iter().zip(amounts) {
+        for (i, amount) in of.iter().zip(amounts) {
+            *HANDED[measure].1(&mut out[*i]) = amount;
+        }
+    }
+    let amounts = hand_down_energy(reader.engine(), &ask.currency, &energy, &energies).await?;
+    for (of, amounts) in rows.values().zip(amounts) {
+        for (i, amount) in of.iter().zip(amounts) {
+            out[*i].energy = groups[*i].sums[ENERGY_COST].map(|_| amount);
+        }
+    }
+    Ok(out)
 }
