@@ -3,7 +3,7 @@
 
 use gpuledger_schema::reclaim::{Approval, Case, CaseEvent, EventKind, Phase};
 
-use crate::policy::Book;
+use crate::policy::{Book, Settings};
 use crate::port::{Store, StoreError};
 
 /// Who answers. Whoever takes the answer has made sure of it.
@@ -110,11 +110,13 @@ fn event(book: &Book, case: &Case, who: &Who, answer: &Answer, now_ms: i64) -> R
         let reason = reason.trim();
         if reason.is_empty() { Err(AnswerError::NoReason) } else { Ok(Some(reason.to_owned())) }
     };
+    // a policy that is not in force any more takes no answer away from an owner
     let settings = book.named(&case.policy, now_ms).map(|p| &p.settings);
+    let built_in = Settings::built_in();
     Ok(match answer {
         Answer::Keep { reason, for_ms } => {
             owner()?;
-            let max = settings.map_or(0, |s| s.keep_max_ms);
+            let max = settings.map_or(built_in.keep_max_ms, |s| s.keep_max_ms);
             if *for_ms <= 0 || *for_ms > max {
                 return Err(AnswerError::TooLong(max / 3_600_000));
             }
@@ -122,8 +124,8 @@ fn event(book: &Book, case: &Case, who: &Who, answer: &Answer, now_ms: i64) -> R
         }
         Answer::Normal { reason } => {
             owner()?;
-            let until_ms = settings.map(|s| now_ms + s.review_ms);
-            CaseEvent { reason: because(reason)?, until_ms, ..of(EventKind::Normal) }
+            let review_ms = settings.map_or(built_in.review_ms, |s| s.review_ms);
+            CaseEvent { reason: because(reason)?, until_ms: Some(now_ms + review_ms), ..of(EventKind::Normal) }
         }
         Answer::Release => {
             owner()?;

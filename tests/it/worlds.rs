@@ -20,7 +20,7 @@ use chrono_tz::Tz;
 use gpuledger_schema::unit::CELL_MS;
 use gpuledger_schema::window::{self, Window};
 
-use crate::oracle::{self, Line};
+use crate::oracle::{self, Facts, Line};
 use drive::Site;
 use make::World;
 use rng::Rng;
@@ -324,4 +324,29 @@ async fn worlds_without_bare_hosts_are_built_a_day_at_a_time_where_clocks_allow(
         fewest = fewest.min(built);
     }
     assert!(fewest < 12, "at least {fewest} days were built, of 12 that came one after another");
+}
+
+/// Task types weigh what was measured: a request that is read after its minutes were built decides the same as one that was there.
+#[tokio::test]
+async fn worlds_l6_requests_that_come_after_their_minutes_decide_the_same() {
+    let (_, at) = midnight(0);
+    let made = || (0..4).map(|seed| make::world(seed, at)).collect::<Vec<World>>();
+    let whole = settled(0, &mut made()).await;
+    whole.build(2).await;
+    let (mut minutes, mut requests) = (made(), made());
+    let late = Site::new();
+    let control = reference::control(late.folder.path(), &mut Rng::new(0), at, &minutes);
+    for (without, only) in minutes.iter_mut().zip(&mut requests) {
+        without.facts.job.clear();
+        only.facts = Facts { job: only.facts.job.clone(), ..Facts::default() };
+    }
+    late.take_in(&drive::plain(&minutes)).await;
+    late.publish(&control).await;
+    late.build(2).await;
+    let before = ledger_of(&late, 2).await;
+    late.take_in(&drive::plain(&requests)).await;
+    late.build(2).await;
+    let after = ledger_of(&late, 2).await;
+    assert_ne!(before, after, "requests decide something");
+    assert_eq!(after, ledger_of(&whole, 2).await);
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::id::id63;
 use gpuledger_schema::path::{self, Numbered};
-use gpuledger_schema::table::{self, DeviceRow, ProcessMinuteRow, QuarantineRow, Row, Table};
+use gpuledger_schema::table::{self, AllocationRow, DeviceRow, ProcessMinuteRow, QuarantineRow, Row, Table};
 
 use crate::engine::{Engine, EngineError};
 use crate::lake::{Batch, BatchSegment, Cut, Lake, LakeError, Listed};
@@ -283,6 +283,9 @@ async fn commit(
         cut.tables.insert(spec.name.to_owned(), version);
     }
     report.quarantined.extend(refused.iter().map(|r| format!("{}: {}", r.source, r.reason)));
+    if touched.has_requests() {
+        touched.runs_of_requests(&runs(lake, &cut).await?);
+    }
     touched.tell(&mut cut);
     lake.create_document(&format!("{}/{}", path::CUTS, number.file_name()), &cut).await?;
     for name in &names {
@@ -311,6 +314,18 @@ fn conflict_row(spec: &Table, conflict: dedupe::Conflict) -> QuarantineRow {
         raw: conflict.raw,
         cluster: None,
     }
+}
+
+/// Whose every run of the lake is, and when it ran.
+async fn runs(lake: &Lake, cut: &Cut) -> Result<Vec<RecordBatch>, IngestError> {
+    let spec = AllocationRow::TABLE;
+    let Some(version) = cut.tables.get(spec.name) else { return Ok(Vec::new()) };
+    let engine = Engine::new(2);
+    engine.register(spec.name, lake.provider_at(&spec, *version).await?)?;
+    let fail = |e| compare(&spec, e);
+    let frame = engine.context().table(spec.name).await.map_err(fail)?;
+    let frame = frame.select_columns(&["job_id", "start_ms", "end_ms", "last_seen_ms"]).map_err(fail)?;
+    frame.collect().await.map_err(fail)
 }
 
 /// Rows of the lake that new rows must be compared with: of the same ticks for minutes, else all of the table.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use datafusion::arrow::array::{Array, AsArray, RecordBatch};
-use datafusion::arrow::compute::cast;
+use datafusion::arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
+use datafusion::arrow::compute::{cast, filter_record_batch};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use gpuledger_schema::table::Table;
 use gpuledger_schema::unit::DAY_MS;
@@ -24,6 +24,7 @@ pub(super) struct Touched {
     near: BTreeSet<i32>,
     from: Option<i32>,
     runs_seen: BTreeSet<i64>,
+    renamed: BTreeSet<i64>,
 }
 
 /// A column as integers; absent values stay absent.
@@ -56,6 +57,7 @@ impl Touched {
     pub(super) fn note(&mut self, spec: &Table, fresh: &[RecordBatch], before: &[RecordBatch]) {
         match spec.name {
             "device_minute" | "process_minute" => self.minutes(fresh),
+            "job" => self.jobs(fresh, before),
             "allocation" => self.runs(fresh, before),
             "allocation_device" | "job_average" => self.of_runs(fresh),
             "device" => self.open_ended(fresh, "first_seen_ms"),
@@ -82,6 +84,57 @@ impl Touched {
             }
         }
         self.days.extend(days.into_iter().flat_map(|d| [d as i32, d as i32 + 1]));
+    }
+
+    /// What is asked for and how it is named decides task type and model of its runs. A request that is only read again (it waits, its
+    /// priority changed) changes nothing.
+    fn jobs(&mut self, fresh: &[RecordBatch], before: &[RecordBatch]) {
+        const SAME: [&str; 8] =
+            ["account", "queue", "qos", "name", "labels", "workload_kind", "req_model", "het_leader"];
+        let asked: BTreeSet<i64> = fresh.iter().flat_map(|b| ints(b, "job_id")).flatten().collect();
+        let rows = |batch: &RecordBatch| {
+            let ids = ints(batch, "job_id");
+            let of_asked: BooleanArray = ids.iter().map(|id| Some(id.is_some_and(|id| asked.contains(&id)))).collect();
+            let Ok(batch) = filter_record_batch(batch, &of_asked) else { return Vec::new() };
+            let [ids, as_of] = ["job_id", "as_of_ms"].map(|c| ints(&batch, c));
+            let same = SAME.map(|c| texts(&batch, c));
+            let words = move |i: usize| same.each_ref().map(|c| c.get(i).cloned().unwrap_or_default());
+            let of = move |(i, id): (usize, Option<i64>)| Some((id?, as_of[i].unwrap_or(i64::MIN), words(i)));
+            ids.into_iter().enumerate().filter_map(of).collect()
+        };
+        let mut known: BTreeMap<i64, (i64, [String; 8])> = BTreeMap::new();
+        for (id, as_of, words) in before.iter().flat_map(rows) {
+            let kept = known.entry(id).or_insert_with(|| (as_of, words.clone()));
+            if as_of > kept.0 {
+                *kept = (as_of, words);
+            }
+        }
+        for (id, _, words) in fresh.iter().flat_map(rows) {
+            if known.get(&id).is_none_or(|(_, before)| *before != words) {
+                self.renamed.insert(id);
+            }
+        }
+    }
+
+    /// Whether requests came, or came with other words: then [`Self::runs_of_requests`] has to see all runs.
+    pub(super) fn has_requests(&self) -> bool {
+        !self.renamed.is_empty()
+    }
+
+    /// Notes the days of the runs of those requests, wherever they are in; of an open run, all from its start on.
+    pub(super) fn runs_of_requests(&mut self, runs: &[RecordBatch]) {
+        for batch in runs {
+            let columns = ["job_id", "start_ms", "end_ms", "last_seen_ms"].map(|c| ints(batch, c));
+            for i in 0..batch.num_rows() {
+                let (Some(id), Some(start)) = (columns[0][i], columns[1][i]) else { continue };
+                if self.renamed.contains(&id) {
+                    match columns[2][i].or(columns[3][i]) {
+                        Some(end) => self.span(start, end),
+                        None => self.from(day_of(start) as i32),
+                    }
+                }
+            }
+        }
     }
 
     /// From the least old or new start to the greatest old or new end; an open run may last to a look that is in already.

@@ -152,6 +152,8 @@ struct Shown {
     state_word: String,
     deadline: Option<String>,
     remaining: Option<String>,
+    /// Whether the deadline lies before now.
+    passed: bool,
     evidence: String,
     facts: Vec<(String, String)>,
     run: Option<String>,
@@ -189,6 +191,7 @@ fn shown(view: &View, report: Report<'_>) -> Option<Shown> {
         state_word: listed(view, "case_state", row, "state"),
         deadline: row.text("deadline").filter(|_| matches!(when(row), When::Due(_))),
         remaining: remaining(view, when(row)),
+        passed: matches!(when(row), When::Due(at_ms) if at_ms < view.now_ms),
         evidence: evidence(view, row),
         facts: facts.into_iter().filter_map(|(h, c)| fact(h, c)).collect(),
         run: row.text("run").map(|r| view.link("/job", &[("run", &r)])),
@@ -226,7 +229,11 @@ pub(super) fn body(view: &View, answers: &Answers) -> Body {
     let case = part(answers, "case", |r| shown(view, r));
     let sentence = case.of.as_ref().map(|c| {
         let args = [("what", c.what.as_str()), ("state", &c.state_word)];
-        let key = if c.deadline.is_some() { "case.sentence_deadline" } else { "case.sentence_until" };
+        let key = match (&c.deadline, c.passed) {
+            (Some(_), true) => "case.sentence_passed",
+            (Some(_), false) => "case.sentence_deadline",
+            (None, _) => "case.sentence_until",
+        };
         match &c.remaining {
             Some(at) => view.say(key, &[args.as_slice(), &[("at", at)]].concat()),
             None => view.say("case.sentence", &args),

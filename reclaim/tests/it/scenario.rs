@@ -206,6 +206,11 @@ impl Story {
         match words {
             [who @ ("owner" | "operator" | "mailer"), job, what @ ..] => self.answered(who, job, what),
             ["switch", name, state, reason @ ..] => self.switch(name, *state == "on", &reason.join(" ")),
+            ["policies", "none"] => {
+                self.policy.clear();
+                lock(&self.fleet).policy = Book::read("").ok();
+                self.server = None;
+            }
             ["kill-file", state] => self.flag.0.store(*state == "on", Ordering::Relaxed),
             ["restart"] => self.server = None,
             ["clock", "step", span] => _ = self.clock.off_ms.fetch_add(length_ms(span), Ordering::Relaxed),
