@@ -22,7 +22,7 @@ import duckdb
 from deltalake import DeltaTable, write_deltalake
 
 CELL_MS = 900_000
-FROM_DAY, TO_DAY = 20512, 20545  # 28 February to 1 April 2026, UTC: a build makes the last day anew, and that is none of March
+FROM_DAY, TO_DAY = 20512, 20545  # 28 February to 1 April 2026, UTC: every zone's March lies inside
 FROM_MS, TO_MS = FROM_DAY * 86_400_000, TO_DAY * 86_400_000
 CONFIGURATION = {"delta.enableExpiredLogCleanup": "false", "delta.checkpointInterval": "50"}
 
