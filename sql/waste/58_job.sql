@@ -1,9 +1,10 @@
 -- Everything the report of a job says of one of its runs. What is not known is NULL.
 -- gpus_used counts cards on which anything of it ran, where all its cards are named and some of their time was measured.
 -- quota_bytes: GPU memory granted by the scheduler (quota_of: granted), else share x card (share).
+-- teams: one a line, whose part of what it cost is meant; empty: what it cost all that pay for it.
 -- grain: one row. units: ms, epoch ms, bytes, ppm, mJ, share units, exact money
 -- inputs: run, evidence, fact
--- parameters: holder BIGINT
+-- parameters: holder BIGINT, teams VARCHAR
 -- output: job
 WITH paid AS (
     SELECT holder, CAST(sum(held_cost) AS DECIMAL(38, 0)) AS charge_cost, CAST(sum(waste_cost) AS DECIMAL(38, 0)) AS waste_cost,
@@ -11,6 +12,7 @@ WITH paid AS (
         CAST(sum(held_unmeasured_ms) AS BIGINT) AS held_unmeasured_ms, max(currency) AS currency
     FROM fact
     WHERE holder = CAST($holder AS BIGINT)
+        AND (CAST($teams AS VARCHAR) = '' OR strpos(chr(10) || CAST($teams AS VARCHAR) || chr(10), chr(10) || team || chr(10)) > 0)
     GROUP BY holder
 ),
 attempts AS (

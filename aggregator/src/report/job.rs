@@ -16,7 +16,7 @@ use super::lang::{Lang, width};
 use super::money::{Amounts, round};
 use super::render::{hours, money};
 use super::{Ask, Currency, Reader, ReportError};
-use crate::engine::{Params, bigint};
+use crate::engine::{Params, bigint, text};
 
 /// Columns of a terminal for labels.
 const LABEL: usize = 12;
@@ -108,7 +108,9 @@ pub async fn job(
     if !reader.sees(holder).await? {
         return Ok(None);
     }
-    let (_, rows) = engine.run("waste/58_job", &who).await?;
+    let mut of = who.clone();
+    of.insert("teams", text(&reader.narrow().teams().join("\n")));
+    let (_, rows) = engine.run("waste/58_job", &of).await?;
     let Some(facts) = Facts::read(&rows)? else { return Ok(None) };
     let amounts: Vec<Amounts> = ["charge_cost", "waste_cost"].map(|n| (n, vec![facts.number(n).unwrap_or(0)])).into();
     let cost = round(engine, currency, &amounts).await?;

@@ -53,6 +53,13 @@ impl Narrow {
         self.0.iter().filter(of_teams).all(|any| any.iter().any(|(_, wanted)| wanted == team))
     }
 
+    /// The teams that are meant, where rows are asked for by their teams.
+    pub(super) fn teams(&self) -> Vec<&str> {
+        let named = self.0.iter().flatten().filter(|(dimension, _)| *dimension == Dimension::Team);
+        let teams: std::collections::BTreeSet<&str> = named.map(|(_, team)| team.as_str()).collect();
+        teams.into_iter().filter(|team| self.has_team(team)).collect()
+    }
+
     /// Which of the groups are meant, and which of the rows by `by` each belongs to. Groups with the same words of `by` are
     /// one row; rows are in the order in which they are first met.
     pub(super) fn places(&self, groups: &[Group], wide: &[Dimension], by: usize) -> Vec<(usize, usize)> {
