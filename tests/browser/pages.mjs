@@ -104,6 +104,29 @@ async function whole(page) {
   }
 }
 
+// What holds of every page once it is whole; with a picture of it.
+async function sound(page, name, { width, colorScheme, lang }) {
+  const at = `${name} ${width} ${colorScheme} ${lang}`;
+  await whole(page);
+  const html = await page.content();
+  const bytes = Buffer.byteLength(html);
+  check(bytes < BYTES, `${at}: ${bytes} bytes`);
+  check((await page.locator("h1").count()) === 1, `${at}: not one h1`);
+  check((await page.locator(".sentence").count()) === 1, `${at}: no sentence`);
+  check(!html.includes("[there is no message"), `${at}: a message is missing`);
+  const failed = await page.locator(".state-box.failed").allInnerTexts();
+  check(failed.length === 0, `${at}: a part failed: ${failed.join("; ").slice(0, 200)}`);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  check(wide <= 0, `${at}: ${wide} px too wide`);
+  if (SHOTS) await page.screenshot({ path: `${SHOTS}/${name}-${width}-${colorScheme}-${lang}.png`, fullPage: true });
+  // evaluated by the debugger, which the policy does not bind
+  await page.evaluate(axe);
+  const seen = await page.evaluate(() => window.axe.run());
+  for (const v of seen.violations.filter((v) => ["serious", "critical"].includes(v.impact))) {
+    check(false, `${at}: axe ${v.impact} ${v.id}: ${v.nodes[0].target.join(" ")} (${v.nodes.length})`);
+  }
+}
+
 const took = [];
 for (const look of LOOKS) {
   const { width, colorScheme, lang } = look;
@@ -115,23 +138,7 @@ for (const look of LOOKS) {
     const answer = await page.goto(`${ADDRESS}${path}${path.includes("?") ? "&" : "?"}lang=${lang}`);
     took.push([Date.now() - began, name]);
     check(answer.status() === 200, `${at}: status ${answer.status()}`);
-    await whole(page);
-    const bytes = Buffer.byteLength(await page.content());
-    check(bytes < BYTES, `${at}: ${bytes} bytes`);
-    check((await page.locator("h1").count()) === 1, `${at}: not one h1`);
-    check((await page.locator(".sentence").count()) === 1, `${at}: no sentence`);
-    const html = await page.content();
-    check(!html.includes("[there is no message"), `${at}: a message is missing`);
-    check((await page.locator(".state-box.failed").count()) === 0, `${at}: a part failed: ${await failed(page)}`);
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-    check(wide <= 0, `${at}: ${wide} px too wide`);
-    if (SHOTS) await page.screenshot({ path: `${SHOTS}/${name}-${width}-${colorScheme}-${lang}.png`, fullPage: true });
-    // evaluated by the debugger, which the policy does not bind
-    await page.evaluate(axe);
-    const seen = await page.evaluate(() => window.axe.run());
-    for (const v of seen.violations.filter((v) => ["serious", "critical"].includes(v.impact))) {
-      check(false, `${at}: axe ${v.impact} ${v.id}: ${v.nodes[0].target.join(" ")} (${v.nodes.length})`);
-    }
+    await sound(page, name, look);
     check(errors.length === 0, `${at}: ${errors.join("; ")}`);
     await page.close();
   }
@@ -139,11 +146,6 @@ for (const look of LOOKS) {
   // a browser that opened many pages may open no more
   await within(10_000, browser.close()).catch(() => {});
   browser = await launch();
-}
-
-async function failed(page) {
-  const box = page.locator(".state-box.failed").first();
-  return (await box.count()) ? (await box.innerText()).slice(0, 200) : "";
 }
 
 // clicked through, from the first page down to the minutes of a run
@@ -237,18 +239,7 @@ if (CASES) {
       address.searchParams.set("lang", lang);
       const answer = await page.goto(address.href);
       check(answer.status() === 200, `${at}: status ${answer.status()}`);
-      await whole(page);
-      check((await page.locator(".sentence").count()) === 1, `${at}: no sentence`);
-      check(!(await page.content()).includes("[there is no message"), `${at}: a message is missing`);
-      check((await page.locator(".state-box.failed").count()) === 0, `${at}: a part failed: ${await failed(page)}`);
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      check(wide <= 0, `${at}: ${wide} px too wide`);
-      if (SHOTS) await page.screenshot({ path: `${SHOTS}/${name}-${width}-${colorScheme}-${lang}.png`, fullPage: true });
-      await page.evaluate(axe);
-      const seen = await page.evaluate(() => window.axe.run());
-      for (const v of seen.violations.filter((v) => ["serious", "critical"].includes(v.impact))) {
-        check(false, `${at}: axe ${v.impact} ${v.id}: ${v.nodes[0].target.join(" ")} (${v.nodes.length})`);
-      }
+      await sound(page, name, look);
     };
     await looked("cases", "/reclaim");
     const badges = await page.locator("#open .badge, #over .badge").allInnerTexts();

@@ -225,13 +225,5 @@ pub fn idle_report(seen: &Seen, rules: &Rules, zone: Tz, lang: Lang) -> Report {
     };
     let mut sorted: Vec<&Judged> = seen.judged.iter().collect();
     sorted.sort_by_key(order);
-    Report {
-        sentence,
-        columns: columns(lang),
-        rows: sorted.into_iter().map(|j| row(j, zone)).collect(),
-        total: None,
-        notes,
-        currency: None,
-        table_decimals: 1,
-    }
+    Report { notes, ..Report::table(sentence, columns(lang), sorted.into_iter().map(|j| row(j, zone)).collect()) }
 }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::prelude::DataFrame;
 use gpuledger_schema::id::id63;
 use gpuledger_schema::path::{self, Numbered};
 use gpuledger_schema::table::{self, AllocationRow, DeviceRow, ProcessMinuteRow, QuarantineRow, Row, Table};
@@ -316,14 +317,19 @@ fn conflict_row(spec: &Table, conflict: dedupe::Conflict) -> QuarantineRow {
     }
 }
 
+/// A table of the lake as that cut has it, if it has it.
+async fn in_lake(lake: &Lake, cut: &Cut, spec: &Table) -> Result<Option<DataFrame>, IngestError> {
+    let Some(version) = cut.tables.get(spec.name) else { return Ok(None) };
+    let engine = Engine::new(2);
+    engine.register(spec.name, lake.provider_at(spec, *version).await?)?;
+    engine.context().table(spec.name).await.map(Some).map_err(|e| compare(spec, e))
+}
+
 /// Whose every run of the lake is, and when it ran.
 async fn runs(lake: &Lake, cut: &Cut) -> Result<Vec<RecordBatch>, IngestError> {
     let spec = AllocationRow::TABLE;
-    let Some(version) = cut.tables.get(spec.name) else { return Ok(Vec::new()) };
-    let engine = Engine::new(2);
-    engine.register(spec.name, lake.provider_at(&spec, *version).await?)?;
     let fail = |e| compare(&spec, e);
-    let frame = engine.context().table(spec.name).await.map_err(fail)?;
+    let Some(frame) = in_lake(lake, cut, &spec).await? else { return Ok(Vec::new()) };
     let frame = frame.select_columns(&["job_id", "start_ms", "end_ms", "last_seen_ms"]).map_err(fail)?;
     frame.collect().await.map_err(fail)
 }
@@ -335,11 +341,8 @@ async fn existing(
     spec: &Table,
     rows: &[(String, RecordBatch)],
 ) -> Result<Vec<RecordBatch>, IngestError> {
-    let Some(version) = cut.tables.get(spec.name) else { return Ok(Vec::new()) };
-    let engine = Engine::new(2);
-    engine.register(spec.name, lake.provider_at(spec, *version).await?)?;
     let fail = |e| compare(spec, e);
-    let mut frame = engine.context().table(spec.name).await.map_err(fail)?;
+    let Some(mut frame) = in_lake(lake, cut, spec).await? else { return Ok(Vec::new()) };
     if spec.by_day {
         // Three columns tell which boots have ticks of these numbers on a day; usually none has, and no row is read.
         let Some((from, to)) = dedupe::tick_range(rows) else { return Ok(Vec::new()) };

@@ -121,13 +121,24 @@ impl Touched {
         !self.renamed.is_empty()
     }
 
-    /// Notes the days of the runs of those requests, wherever they are in; of an open run, all from its start on.
+    /// Notes the days of the runs of those requests, wherever they are in.
     pub(super) fn runs_of_requests(&mut self, runs: &[RecordBatch]) {
+        let renamed = std::mem::take(&mut self.renamed);
+        self.days_of_runs(runs, "job_id", &renamed);
+    }
+
+    /// Notes the days of runs of which that column names one of these, from start to end; of a run without an end, all from its start on.
+    fn days_of_runs<'a>(
+        &mut self,
+        runs: impl IntoIterator<Item = &'a RecordBatch>,
+        column: &str,
+        these: &BTreeSet<i64>,
+    ) {
         for batch in runs {
-            let columns = ["job_id", "start_ms", "end_ms", "last_seen_ms"].map(|c| ints(batch, c));
+            let columns = [column, "start_ms", "end_ms", "last_seen_ms"].map(|c| ints(batch, c));
             for i in 0..batch.num_rows() {
                 let (Some(id), Some(start)) = (columns[0][i], columns[1][i]) else { continue };
-                if self.renamed.contains(&id) {
+                if these.contains(&id) {
                     match columns[2][i].or(columns[3][i]) {
                         Some(end) => self.span(start, end),
                         None => self.from(day_of(start) as i32),
@@ -142,18 +153,9 @@ impl Touched {
         for batch in fresh {
             self.runs_seen.extend(ints(batch, "allocation_id").into_iter().flatten());
         }
-        for batch in fresh.iter().chain(before) {
-            let columns = ["allocation_id", "start_ms", "end_ms", "last_seen_ms"].map(|c| ints(batch, c));
-            for i in 0..batch.num_rows() {
-                let (Some(id), Some(start)) = (columns[0][i], columns[1][i]) else { continue };
-                if self.runs_seen.contains(&id) {
-                    match columns[2][i].or(columns[3][i]) {
-                        Some(end) => self.span(start, end),
-                        None => self.from(day_of(start) as i32),
-                    }
-                }
-            }
-        }
+        let seen = std::mem::take(&mut self.runs_seen);
+        self.days_of_runs(fresh.iter().chain(before), "allocation_id", &seen);
+        self.runs_seen = seen;
     }
 
     /// Facts of runs: those of runs in the same batch are noted with them, others may lie anywhere.

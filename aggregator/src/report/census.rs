@@ -90,16 +90,11 @@ pub async fn census(reader: &Reader, ask: &Ask) -> Result<Report, ReportError> {
         )
     };
     Ok(Report {
-        sentence,
-        columns: shown,
-        rows: made,
-        total: None,
         notes: vec![
             "at rest: no measured activity above 1 %; a spell ends where nobody looked; spells of an hour and more"
                 .to_owned(),
         ],
-        currency: None,
-        table_decimals: 1,
+        ..Report::table(sentence, shown, made)
     })
 }
 
@@ -122,13 +117,8 @@ pub async fn census_hours(reader: &Reader, ask: &Ask) -> Result<Report, ReportEr
     ]);
     let made = rows(reader.engine(), "waste/88_census_hour", &window_days(ask.window), &shown).await?;
     Ok(Report {
-        sentence: format!("{} of the 168 hours of the week were measured", made.len()),
-        columns: shown,
-        rows: made,
-        total: None,
         notes: vec![format!("hours are of {}; weekday 1 is Monday", ask.zone.name())],
-        currency: None,
-        table_decimals: 1,
+        ..Report::table(format!("{} of the 168 hours of the week were measured", made.len()), shown, made)
     })
 }
 
@@ -185,15 +175,7 @@ pub async fn run_week(reader: &Reader, ask: &Ask) -> Result<Report, ReportError>
     params.insert("least_ms", bigint(LONG_MS));
     let made = rows(reader.engine(), "waste/88_run_week", &params, &shown).await?;
     let zone = ask.zone.name();
-    let mut report = reader.narrow().rows(Report {
-        sentence: String::new(),
-        columns: shown,
-        rows: made,
-        total: None,
-        notes: Vec::new(),
-        currency: None,
-        table_decimals: 1,
-    });
+    let mut report = reader.narrow().rows(Report::table(String::new(), shown, made));
     report.sentence = format!("{} rows of runs that held GPUs for a day or more", report.rows.len());
     report.notes = vec![format!(
         "hours (csv, json, parquet): 168 characters from Monday 0:00 of {zone}; 0 to 9: busy part of the measured time, in tenths; a point: unknown"

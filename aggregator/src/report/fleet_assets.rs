@@ -31,12 +31,11 @@ pub async fn assets(reader: &Reader, at_ms: i64) -> Result<Report, ReportError> 
     let made = rows(reader.engine(), "waste/79_assets", &params, &shown).await?;
     let differ = made.iter().filter(|r| r.last() != Some(&Value::Text(String::new()))).count();
     Ok(Report {
-        sentence: format!("{differ} of {} nodes differ between register, driver and scheduler", made.len()),
-        columns: shown,
-        rows: made,
-        total: None,
         notes: vec!["unknown: that source never named the node; measured: with a minute in the last 7 days".to_owned()],
-        currency: None,
-        table_decimals: 1,
+        ..Report::table(
+            format!("{differ} of {} nodes differ between register, driver and scheduler", made.len()),
+            shown,
+            made,
+        )
     })
 }

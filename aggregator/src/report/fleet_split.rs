@@ -82,15 +82,11 @@ pub(super) async fn split_up(reader: &Reader, ask: &Ask, split: Split) -> Result
         row(&key, values)
     });
     let rows: Vec<_> = rows.collect();
-    Ok(Report {
-        sentence: format!("ineffective occupancy was above 3 % in {} of {} rows", above.len(), rows.len()),
-        columns: shown,
+    Ok(Report::table(
+        format!("ineffective occupancy was above 3 % in {} of {} rows", above.len(), rows.len()),
+        shown,
         rows,
-        total: None,
-        notes: Vec::new(),
-        currency: None,
-        table_decimals: 1,
-    })
+    ))
 }
 
 /// The Monday of a week in words.

@@ -44,18 +44,10 @@ pub async fn fragmentation(reader: &Reader, ask: &Ask) -> Result<Report, ReportE
     let made = rows(reader.engine(), "waste/77_fragmentation", &Params::new(), &shown).await?;
     let loss = sums(reader.engine(), "fragment_loss", &[], &[Measure::Sum("fragment_ms")]).await?;
     let loss = loss.first().and_then(|g| g.sums[0]).unwrap_or(0);
-    Ok(Report {
-        sentence: format!("{} GPU-hours were free by count and no use to those who waited", hours(loss, 1)),
-        columns: shown,
-        rows: made,
-        total: None,
-        notes: vec![
-            "kinds overlap in the same cards and are not added together; a card counts in a cell if it was free all of it"
-                .to_owned(),
-        ],
-        currency: None,
-        table_decimals: 1,
-    })
+    let sentence = format!("{} GPU-hours were free by count and no use to those who waited", hours(loss, 1));
+    let note =
+        "kinds overlap in the same cards and are not added together; a card counts in a cell if it was free all of it";
+    Ok(Report { notes: vec![note.to_owned()], ..Report::table(sentence, shown, made) })
 }
 
 /// The requests that fragmentation blocked in a window, by kind.
@@ -81,14 +73,13 @@ pub async fn fragmented_jobs(reader: &Reader, ask: &Ask) -> Result<Report, Repor
     let made = rows(reader.engine(), "waste/78_blocked_job", &Params::new(), &shown).await?;
     let jobs: std::collections::BTreeSet<String> = made.iter().map(|r| format!("{:?}{:?}", r[0], r[1])).collect();
     Ok(Report {
-        sentence: format!("{} requests waited although as many cards as they ask for were free", jobs.len()),
-        columns: shown,
-        rows: made,
-        total: None,
         notes: vec![
             "a request for a part of a card is blocked where leftovers would do together and none alone".to_owned(),
         ],
-        currency: None,
-        table_decimals: 1,
+        ..Report::table(
+            format!("{} requests waited although as many cards as they ask for were free", jobs.len()),
+            shown,
+            made,
+        )
     })
 }

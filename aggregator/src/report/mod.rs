@@ -208,3 +208,18 @@ pub struct Report {
     /// Decimals of hours in the table (CSV and JSON have four).
     pub table_decimals: usize,
 }
+
+impl Report {
+    /// Rows without a total, without money and without notes; hours with one decimal.
+    pub(crate) fn table(sentence: impl Into<String>, columns: Vec<Column>, rows: Vec<Vec<Value>>) -> Self {
+        Self {
+            sentence: sentence.into(),
+            columns,
+            rows,
+            total: None,
+            notes: Vec::new(),
+            currency: None,
+            table_decimals: 1,
+        }
+    }
+}

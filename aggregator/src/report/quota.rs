@@ -60,7 +60,7 @@ pub(super) async fn quota(reader: &Reader, ask: &Ask) -> Result<Report, ReportEr
     if made.iter().any(|r| r[4] == Value::Unknown) {
         notes.push("a team without a quota row borrows nothing that could be known".to_owned());
     }
-    Ok(Report { sentence, columns: all, rows: made, total: None, notes, currency: None, table_decimals: 1 })
+    Ok(Report { notes, ..Report::table(sentence, all, made) })
 }
 
 /// Rows with where they are from.
@@ -126,12 +126,7 @@ pub(super) async fn quota_runs(reader: &Reader, ask: &Ask) -> Result<Report, Rep
     ]);
     let made = rows(reader.engine(), "waste/83_borrowed_run", &Params::new(), &shown).await?;
     Ok(Report {
-        sentence: format!("{} runs held above the quota of their teams", made.len()),
-        columns: shown,
-        rows: made,
-        total: None,
         notes: vec!["what a team borrows lies on its runs that started last".to_owned()],
-        currency: None,
-        table_decimals: 1,
+        ..Report::table(format!("{} runs held above the quota of their teams", made.len()), shown, made)
     })
 }

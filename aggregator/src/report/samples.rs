@@ -49,13 +49,12 @@ pub async fn samples(reader: &Reader, zone: Tz) -> Result<Report, ReportError> {
         }
     }
     Ok(Report {
-        sentence: format!("{} jobs in samples; `<` seen in the first sample, `>` in the last, `!` in both", rows.len()),
-        columns: columns(),
-        rows,
-        total: None,
         notes: vec!["figures are ceilings: CPU and GPU in percent (100 = one core or GPU), memory in GiB".to_owned()],
-        currency: None,
-        table_decimals: 1,
+        ..Report::table(
+            format!("{} jobs in samples; `<` seen in the first sample, `>` in the last, `!` in both", rows.len()),
+            columns(),
+            rows,
+        )
     })
 }
 

@@ -151,15 +151,7 @@ pub async fn watch(reader: &Reader, at_ms: Option<i64>, zone: Tz, limits: Limits
     if at_ms > known_ms {
         notes.push(format!("nothing is known after {}", show_ms(known_ms, zone)));
     }
-    Ok(Report {
-        sentence,
-        columns: shown(),
-        rows: rows.into_iter().map(|row| values(row, zone)).collect(),
-        total: None,
-        notes,
-        currency: None,
-        table_decimals: 1,
-    })
+    Ok(Report { notes, ..Report::table(sentence, shown(), rows.into_iter().map(|row| values(row, zone)).collect()) })
 }
 
 async fn batches(reader: &Reader, statement: &str, params: &Params) -> Result<Vec<RecordBatch>, ReportError> {

@@ -117,10 +117,7 @@ pub(super) fn table(view: &View, report: Report<'_>, id: &'static str, most: usi
     (!rows.is_empty()).then(|| Table {
         id,
         caption: view.word(caption),
-        heads: heads
-            .into_iter()
-            .map(|h| Head { text: view.word(h), number: h == "head.gpus", sort: None, sorted: None })
-            .collect(),
+        heads: heads.into_iter().map(|h| Head::plain(view.word(h), h == "head.gpus")).collect(),
         rows: rows.iter().take(most).map(line).collect(),
         empty: view.word("empty.cases"),
         cut,

@@ -211,7 +211,7 @@ fn against(view: &View, now: Report<'_>, before: Report<'_>, by: &str, order: &[
     let words = month_words(view.lang, month);
     let cell = |key: &String| {
         let (Some(a), b) = (now.get(key).copied().flatten(), then.get(key).copied().flatten()) else {
-            return Cell { text: view.word("unknown"), number: true, unknown: true, ..Cell::default() };
+            return Cell::number(view, None);
         };
         let Some(b) = b else {
             let title = view.say("chargeback.not_then", &[("month", &words)]);

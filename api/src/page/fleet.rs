@@ -175,16 +175,14 @@ fn week(view: &View, report: Report<'_>) -> Option<Drawn> {
 /// A row a weekday, a column an hour: the part of the measured time at rest.
 fn rest(view: &View, rows: &[Row<'_>]) -> Table {
     use super::table::{Cell, Head, Line};
-    let head = |text: String, number| Head { text, number, sort: None, sorted: None };
-    let mut heads = vec![head(view.word("head.weekday"), false)];
-    heads.extend((0..24).map(|h| head(h.to_string(), true)));
+    let mut heads = vec![Head::plain(view.word("head.weekday"), false)];
+    heads.extend((0..24).map(|h| Head::plain(h.to_string(), true)));
     let line = |day: usize| {
         let name = super::words::listed(view.lang, "weekday", &day.to_string());
         let cell = |hour: usize| {
             let found =
                 rows.iter().find(|r| r.word("weekday") == day.to_string() && r.word("hour") == hour.to_string());
-            let text = found.and_then(|r| r.number("rest")).map(Decimal::percent);
-            Cell { number: true, unknown: text.is_none(), ..Cell::text(text.unwrap_or_else(|| view.word("unknown"))) }
+            Cell::number(view, found.and_then(|r| r.number("rest")).map(Decimal::percent))
         };
         Line { cells: std::iter::once(Cell::text(name)).chain((0..24).map(cell)).collect(), more: None }
     };
@@ -227,7 +225,7 @@ fn summed(rows: &[Row<'_>]) -> BTreeMap<(String, String), [Decimal; 6]> {
 
 fn by_card(view: &View, rows: &[Row<'_>], csv: String) -> Table {
     use super::table::{Cell, Head, Line};
-    let head = |text: &str, number| Head { text: view.word(text), number, sort: None, sorted: None };
+    let head = |text: &str, number| Head::plain(view.word(text), number);
     let mut heads = vec![head("head.node", false), head("head.card", false)];
     heads.extend(CARD.iter().map(|(_, h)| head(h, true)));
     let cards = summed(rows);

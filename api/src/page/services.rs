@@ -75,12 +75,6 @@ fn table(view: &View, rows: &[Row<'_>], report: Report<'_>, shown: Shown<'_>, by
     (!rows.is_empty()).then(|| Table::made(view, rows, report.total(), report.currency(), shown, Some(csv)))
 }
 
-/// A number as it is shown, where it is known.
-fn number(view: &View, known: Option<String>) -> Cell {
-    let unknown = known.is_none();
-    Cell { number: true, unknown, ..Cell::text(known.unwrap_or_else(|| view.word("unknown"))) }
-}
-
 /// The services with how many replicas each had.
 fn counted(view: &View, answers: &Answers, report: Report<'_>, shown: Shown<'_>) -> Option<Table> {
     let rows = in_order(view, report, shown);
@@ -89,7 +83,7 @@ fn counted(view: &View, answers: &Answers, report: Report<'_>, shown: Shown<'_>)
     let key = |row: Row<'_>| BY.map(|k| row.word(k));
     let mut counts: BTreeMap<[String; 5], usize> = BTreeMap::new();
     replicas.rows().into_iter().for_each(|r| *counts.entry(key(r)).or_default() += 1);
-    let cell = |count: Option<&usize>| number(view, count.map(ToString::to_string));
+    let cell = |count: Option<&usize>| Cell::number(view, count.map(ToString::to_string));
     let cells = rows.iter().map(|r| cell(counts.get(&key(*r)))).collect();
     let total = counts.values().sum();
     out.push(view, "head.replicas", cells, cell(Some(&total)));
@@ -111,7 +105,7 @@ fn limited(view: &View, answers: &Answers, report: Report<'_>, shown: Shown<'_>)
     let key = |row: Row<'_>| RUNS_BY.map(|k| row.word(k));
     let of: BTreeMap<[String; 7], Row<'_>> = limits.rows().into_iter().map(|r| (key(r), r)).collect();
     for (name, head) in LIMITS {
-        let cell = |row: Option<&Row<'_>>| number(view, row.and_then(|r| r.number(name)).map(|n| n.show(1)));
+        let cell = |row: Option<&Row<'_>>| Cell::number(view, row.and_then(|r| r.number(name)).map(|n| n.show(1)));
         let cells = rows.iter().map(|r| cell(of.get(&key(*r)))).collect();
         // limits of several runs are no limit of all of them
         out.push(view, head, cells, Cell::text(String::new()));
@@ -136,16 +130,15 @@ fn week(view: &View, report: Report<'_>) -> Option<Drawn> {
     let labels: Vec<(usize, String)> = (0..7).map(|n| (24 * n, day(n))).collect();
     let says = view.say("services.week_says", &[("count", &rows.len().to_string())]);
     let svg = chart::heat("week-map", &drawn, &labels, &view.word("services.week"), &says);
-    let head = |text: String, number| Head { text, number, sort: None, sorted: None };
-    let mut heads = vec![head(view.word("head.job"), false), head(view.word("head.team"), false)];
-    heads.push(head(view.word("head.held"), true));
-    heads.extend((0..7).map(|n| head(day(n), false)));
+    let mut heads = vec![Head::plain(view.word("head.job"), false), Head::plain(view.word("head.team"), false)];
+    heads.push(Head::plain(view.word("head.held"), true));
+    heads.extend((0..7).map(|n| Head::plain(day(n), false)));
     let cells = |r: &Row<'_>| {
         let run = format!("{}/{}", r.word("cluster"), r.word("job"));
         let hours: Vec<char> = r.word("hours").chars().collect();
         let mut cells = vec![Cell { href: Some(view.link("/job", &[("run", &run)])), ..Cell::text(r.word("job")) }];
         cells.push(Cell::text(r.word("team")));
-        cells.push(number(view, r.number("held_hours").map(|h| h.show(1))));
+        cells.push(Cell::number(view, r.number("held_hours").map(|h| h.show(1))));
         cells.extend(hours.chunks(24).map(|of_day| Cell::text(of_day.iter().collect::<String>())));
         Line { cells, more: None }
     };

@@ -65,10 +65,7 @@ fn rows(view: &View, report: Report<'_>, word: &str) -> Option<Table> {
     Some(Table {
         id: "rows",
         caption: view.say("settings.rows", &[("table", &super::words::listed(view.lang, "table_name", word))]),
-        heads: columns
-            .iter()
-            .map(|c| Head { text: (*c).to_owned(), number: false, sort: None, sorted: None })
-            .collect(),
+        heads: columns.iter().map(|c| Head::plain(*c, false)).collect(),
         rows: all.iter().take(most).map(cells).collect(),
         csv: Some(csv),
         empty: view.word("empty.rows"),

@@ -91,6 +91,12 @@ impl Cell {
         Self { text: text.into(), ..Self::default() }
     }
 
+    /// A number as it is shown, where it is known.
+    pub(super) fn number(view: &View, known: Option<String>) -> Self {
+        let unknown = known.is_none();
+        Self { number: true, unknown, ..Self::text(known.unwrap_or_else(|| view.word("unknown"))) }
+    }
+
     /// A drawing.
     pub(super) fn svg(svg: String) -> Self {
         Self { svg: Some(svg), ..Self::default() }
@@ -117,6 +123,13 @@ pub(super) struct Head {
     pub(super) sort: Option<String>,
     /// `ascending` or `descending`, where the table is sorted by it.
     pub(super) sorted: Option<&'static str>,
+}
+
+impl Head {
+    /// One that sorts nothing.
+    pub(super) fn plain(text: impl Into<String>, number: bool) -> Self {
+        Self { text: text.into(), number, sort: None, sorted: None }
+    }
 }
 
 /// A row.
@@ -295,7 +308,7 @@ impl Table {
     /// Puts a column of drawings or words behind the others.
     pub(super) fn push(&mut self, view: &View, head: &str, cells: Vec<Cell>, total: Cell) {
         let number = cells.first().is_some_and(|c| c.number);
-        self.heads.push(Head { text: view.word(head), number, sort: None, sorted: None });
+        self.heads.push(Head::plain(view.word(head), number));
         for (row, cell) in self.rows.iter_mut().zip(cells) {
             row.cells.push(cell);
         }

@@ -94,10 +94,7 @@ pub(super) fn short(view: &View, report: Report<'_>) -> Option<Table> {
     (!rows.is_empty()).then(|| Table {
         id: "wastes",
         caption: view.word("overview.wastes"),
-        heads: heads
-            .into_iter()
-            .map(|(head, number)| super::table::Head { text: view.word(head), number, sort: None, sorted: None })
-            .collect(),
+        heads: heads.into_iter().map(|(head, number)| super::table::Head::plain(view.word(head), number)).collect(),
         rows: rows.iter().take(5).map(line).collect(),
         empty: view.word("empty.findings"),
         ..Table::default()

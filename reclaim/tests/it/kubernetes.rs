@@ -52,6 +52,23 @@ async fn start() -> (Api, Kubernetes) {
     (api, kubernetes)
 }
 
+/// A server with a pod and both workloads, whose answer to the call of that number is wrong, and a client that waits for 0.3 s.
+async fn faulty(call: usize, fault: Fault) -> (Api, Kubernetes) {
+    let api = Api::start().await;
+    api.put(POD, "u1", json!({}));
+    put_workloads(&api);
+    api.state.lock().unwrap().fault = Some((call, fault));
+    let mut config = api.config();
+    config.read_timeout = Some(std::time::Duration::from_millis(300));
+    let kubernetes = Kubernetes::connect(config, Arc::new(Noon)).unwrap();
+    (api, kubernetes)
+}
+
+fn put_workloads(api: &Api) {
+    api.put(JOB, "j1", json!({"suspend": false}));
+    api.put(DEPLOYMENT, "d1", json!({"replicas": 3}));
+}
+
 #[tokio::test]
 async fn a_pod_is_evicted_with_its_uid_and_version_and_an_event_stands_on_it() {
     let (api, mut kubernetes) = start().await;
@@ -102,8 +119,7 @@ async fn a_disruption_budget_is_waited_for() {
 #[tokio::test]
 async fn an_owner_is_stopped_only_if_no_sibling_is_busy() {
     let (api, mut kubernetes) = start().await;
-    api.put(JOB, "j1", json!({"suspend": false}));
-    api.put(DEPLOYMENT, "d1", json!({"replicas": 3}));
+    put_workloads(&api);
     for busy in [Some(1), None] {
         let whom = pod(workload("Deployment", "web", "d1", busy));
         let refused = kubernetes.order(&whom, ActKind::ScaleOwner, None).await.unwrap_err();
@@ -181,14 +197,7 @@ async fn each_error_at_each_call_is_told_as_what_it_is_and_nothing_is_done_twice
                 if matches!(fault, Fault::DoneThen(code) if is_read || code < 500) {
                     continue;
                 }
-                let api = Api::start().await;
-                api.put(POD, "u1", json!({}));
-                api.put(JOB, "j1", json!({"suspend": false}));
-                api.put(DEPLOYMENT, "d1", json!({"replicas": 3}));
-                api.state.lock().unwrap().fault = Some((at, fault));
-                let mut config = api.config();
-                config.read_timeout = Some(std::time::Duration::from_millis(300));
-                let mut kubernetes = Kubernetes::connect(config, Arc::new(Noon)).unwrap();
+                let (api, mut kubernetes) = faulty(at, fault).await;
                 let said = kubernetes.order(&pod(owner.clone()), act, None).await;
                 let what = format!("{act} call {at} {fault:?}: {said:?}");
                 let changes = || api.changes().iter().filter(|c| !c.ends_with("/events")).count();
@@ -204,14 +213,7 @@ async fn each_error_at_each_call_is_told_as_what_it_is_and_nothing_is_done_twice
         }
         // the event is for people: whatever becomes of it, the order stands
         for fault in faults.iter().copied() {
-            let api = Api::start().await;
-            api.put(POD, "u1", json!({}));
-            api.put(JOB, "j1", json!({"suspend": false}));
-            api.put(DEPLOYMENT, "d1", json!({"replicas": 3}));
-            api.state.lock().unwrap().fault = Some((calls, fault));
-            let mut config = api.config();
-            config.read_timeout = Some(std::time::Duration::from_millis(300));
-            let mut kubernetes = Kubernetes::connect(config, Arc::new(Noon)).unwrap();
+            let (_api, mut kubernetes) = faulty(calls, fault).await;
             let said = kubernetes.order(&pod(owner.clone()), act, None).await;
             assert!(matches!(said, Ok(Said::Taken { .. })), "{act} event {fault:?}: {said:?}");
             tried += 1;
