@@ -38,6 +38,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("schema", &[]),
     ("scheduler", &["schema"]),
     ("native", &[]),
+    ("allocator", &[]),
     ("collector", &["schema", "scheduler", "native", "nvml-sim"]),
     ("control", &["schema"]),
     ("aggregator", &["schema", "control"]),
@@ -50,7 +51,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "schema",
             "scheduler",
-            "native",
+            "allocator",
             "collector",
             "control",
             "aggregator",
@@ -66,7 +67,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that talk to C and therefore have lints of their own: nothing else of ours is unsafe.
-const FOREIGN_CALLS: &[&str] = &["native", "tests/nvml-sim"];
+const FOREIGN_CALLS: &[&str] = &["native", "allocator", "tests/nvml-sim"];
 /// Where floats may stand, and why.
 const FLOATS: &[(&str, &str)] = &[
     ("native/", "the driver's interface has doubles; they end there"),
@@ -96,6 +97,7 @@ const KEPT_APART: &[(&str, &[&str], &str)] = &[
     ("nvml-wrapper", &["native", "tests/nvml-sim"], "everything unsafe of a node is in one crate"),
     ("nvml-wrapper-sys", &["native", "tests/nvml-sim"], "everything unsafe of a node is in one crate"),
     ("libc", &["native", "tests/nvml-sim"], "everything unsafe of a node is in one crate"),
+    ("libmimalloc-sys", &["allocator"], "a collector that linked it would take its memory from it, too"),
 ];
 
 fn report(rule: &str, wrong: &[String]) {

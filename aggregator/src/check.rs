@@ -18,6 +18,8 @@ use crate::engine::{Engine, Params, bigint};
 use crate::ledger;
 use crate::report::{Ask, Currency, Reader, ReportError, price_facts};
 
+mod cells;
+
 /// Rows of a finding that are shown.
 const ROWS_SHOWN: usize = 5;
 /// Numbers of partitions with which charges must be the same.
@@ -47,21 +49,21 @@ pub struct Finding {
 pub async fn check(reader: &Reader, zone: Tz) -> Result<Vec<Finding>, ReportError> {
     ledger::whole_history(reader.engine()).await?;
     let window = everything(reader).await?;
-    if let Some(window) = window {
-        prepare(reader, window, zone).await?;
-        reader.engine().step("check/cell_sum", &Params::new()).await?;
-    }
+    let Some(window) = window else {
+        return Ok(vec![from("L6", &reader.engine().run("check/L6", &Params::new()).await?.1, true)]);
+    };
+    prepare(reader, window, zone).await?;
+    // also what is known outside the days that have usage
+    let known = Window { from_ms: i64::MIN, to_ms: i64::MAX };
+    let mut of_cells = cells::findings(reader, window, known).await?;
     let mut out = Vec::new();
     for invariant in INVARIANTS {
-        out.extend(match (invariant.id, window) {
-            ("M3", Some(window)) => Some(partitions_agree(reader, window, zone, &PARTITIONS).await?),
-            ("M4", Some(_)) => Some(listed(reader).await?),
-            // also what is known outside the days that have usage
-            ("L1", Some(_)) => Some(known_time(reader.engine(), Window { from_ms: i64::MIN, to_ms: i64::MAX }).await?),
-            (id, Some(window)) => one(reader, id, window).await?,
-            ("L6", None) => Some(from("L6", &reader.engine().run("check/L6", &Params::new()).await?.1, true)),
-            (_, None) => None,
-        });
+        let of_all = match invariant.id {
+            "M3" => Some(partitions_agree(reader, window, zone, &PARTITIONS).await?),
+            "M4" => Some(listed(reader).await?),
+            id => one(reader.engine(), id).await?,
+        };
+        out.extend(Finding::both(of_cells.remove(invariant.id), of_all));
     }
     Ok(out)
 }
@@ -75,22 +77,28 @@ pub(crate) async fn of_window(
     both: bool,
 ) -> Result<Vec<Finding>, ReportError> {
     prepare(work, window, zone).await?;
-    let reader = work.fork().await?;
-    ledger::whole_history(reader.engine()).await?;
-    only(reader.engine(), window).await?;
-    reader.engine().step("check/cell_sum", &Params::new()).await?;
-    let mut out = Vec::new();
-    for invariant in INVARIANTS.iter().filter(|i| i.id != "M4") {
-        match invariant.id {
-            "M3" if both => {
-                let own = work.engine().partitions();
-                let other = PARTITIONS.into_iter().rev().find(|n| *n != own).unwrap_or(1);
-                out.push(partitions_agree(work, window, zone, &[own, other]).await?);
-            }
-            "M3" => {}
-            id => out.extend(one(&reader, id, window).await?),
+    let own = work.engine().partitions();
+    let other = PARTITIONS.into_iter().rev().find(|n| *n != own).unwrap_or(1);
+    let again = async {
+        match both {
+            true => partitions_agree(work, window, zone, &[own, other]).await.map(Some),
+            false => Ok(None),
         }
-    }
+    };
+    let reader = work.fork().await?;
+    let rest = async {
+        ledger::whole_history(reader.engine()).await?;
+        only(reader.engine(), window).await?;
+        let mut of_cells = cells::findings(&reader, window, window).await?;
+        let mut out = Vec::new();
+        for invariant in INVARIANTS.iter().filter(|i| !["M3", "M4"].contains(&i.id)) {
+            out.extend(Finding::both(of_cells.remove(invariant.id), one(reader.engine(), invariant.id).await?));
+        }
+        Ok::<_, ReportError>(out)
+    };
+    // the charges are made again while cells are looked at: neither needs the other
+    let (again, mut out) = tokio::try_join!(again, rest)?;
+    out.extend(again);
     Ok(out)
 }
 
@@ -120,29 +128,22 @@ async fn only(engine: &Engine, window: Window) -> Result<(), ReportError> {
     Ok(())
 }
 
-/// One invariant over a window; none where it is looked at elsewhere.
-async fn one(reader: &Reader, id: &str, window: Window) -> Result<Option<Finding>, ReportError> {
-    let (engine, none) = (reader.engine(), Params::new());
+/// What one invariant says of all of a window; none where it is looked at elsewhere, or cell by cell alone.
+async fn one(engine: &Engine, id: &str) -> Result<Option<Finding>, ReportError> {
+    let none = Params::new();
     Ok(match id {
-        // over closed periods, each with a window of its own: `close::m2`
-        "M2" => None,
+        // M2 is over closed periods, each with a window of its own: `close::m2`
+        "M2" | "L1" | "L5" => None,
         "M1" => {
             let params = Params::from([("divisor", bigint(CENT))]);
             Some(from("M1", &engine.run("check/M1", &params).await?.1, true))
         }
-        "L1" => Some(known_time(engine, window).await?),
         "L4" => {
-            let mapping = engine.run("check/L4_mapping", &none).await?.1;
-            Some(conflicts(&engine.run("check/L4", &none).await?.1)?.beside(from("L4", &mapping, false)))
+            let conflicts = from("L4", &engine.run("check/L4_conflict", &none).await?.1, false);
+            Some(conflicts.beside(from("L4", &engine.run("check/L4_mapping", &none).await?.1, false)))
         }
         id => Some(from(id, &engine.run(&format!("check/{id}"), &none).await?.1, true)),
     })
-}
-
-/// L1 over what is known inside a window.
-async fn known_time(engine: &Engine, window: Window) -> Result<Finding, ReportError> {
-    let params = Params::from([("from_ms", bigint(window.from_ms)), ("to_ms", bigint(window.to_ms))]);
-    Ok(from("L1", &engine.run("check/L1", &params).await?.1, true))
 }
 
 fn shape(e: impl std::fmt::Display) -> ReportError {
@@ -171,16 +172,6 @@ fn first(rows: &[RecordBatch]) -> String {
     if few.is_empty() { String::new() } else { pretty_format_batches(&few).map(|t| t.to_string()).unwrap_or_default() }
 }
 
-/// Conflicts are listed, time over the card is a violation.
-fn conflicts(rows: &[RecordBatch]) -> Result<Finding, ReportError> {
-    let mut finding = from("L4", rows, false);
-    for batch in rows {
-        let what = crate::report::texts(batch, "what")?;
-        finding.violated |= what.iter().any(|w| w == "over the card");
-    }
-    Ok(finding)
-}
-
 async fn listed(reader: &Reader) -> Result<Finding, ReportError> {
     let none = Params::new();
     let (_, rows) = reader.engine().run("check/M4", &none).await?;
@@ -189,6 +180,14 @@ async fn listed(reader: &Reader) -> Result<Finding, ReportError> {
 }
 
 impl Finding {
+    /// Either, or one beside the other.
+    fn both(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(one.beside(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
     /// What else is listed under the same id.
     fn beside(mut self, more: Self) -> Self {
         self.rows += more.rows;
@@ -235,19 +234,10 @@ async fn partitions_agree(
 
 /// From the first to the last day of usage.
 async fn everything(reader: &Reader) -> Result<Option<Window>, ReportError> {
-    let (_, rows) = reader.engine().run("read/70_usage_days", &Params::new()).await?;
-    let days = |name| -> Result<Option<i128>, ReportError> {
-        Ok(rows
-            .iter()
-            .map(|b| crate::report::whole(b, name))
-            .collect::<Result<Vec<_>, _>>()?
-            .concat()
-            .first()
-            .copied()
-            .flatten())
-    };
-    let Some((first, last)) = days("first_day")?.zip(days("last_day")?) else { return Ok(None) };
-    Ok(Some(Window { from_ms: first as i64 * DAY_MS, to_ms: (last as i64 + 1) * DAY_MS }))
+    let (_, rows) = reader.engine().run("read/70_day_rows", &Params::new()).await?;
+    let days = rows.iter().map(|b| crate::report::whole(b, "day")).collect::<Result<Vec<_>, _>>()?.concat();
+    let ends = days.first().zip(days.last()).and_then(|(first, last)| first.zip(*last));
+    Ok(ends.map(|(first, last)| Window { from_ms: first as i64 * DAY_MS, to_ms: (last as i64 + 1) * DAY_MS }))
 }
 
 /// Findings as lines for people.

@@ -19,10 +19,6 @@ use clap::Parser;
 use crate::args::Args;
 use crate::outcome::Outcome;
 
-/// The engine's threads ask for memory all the time, and wait for each other in the system's allocator.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,

@@ -13,7 +13,6 @@ pub mod error;
 pub mod event;
 pub mod gpm;
 pub mod library;
-pub mod memory;
 pub mod mig;
 pub mod process;
 

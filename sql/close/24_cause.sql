@@ -6,16 +6,17 @@
 -- parameters: none
 -- output: cause
 WITH place AS (
-    SELECT unit_id, holder, local_day, sum(quantity_ms) AS moved_ms, count(DISTINCT statement_key) AS statements,
-        count(DISTINCT price_micros) AS prices
+    -- whether there are several is asked of the least and the greatest: a set a place would take 10 kB each
+    SELECT unit_id, holder, local_day, sum(quantity_ms) AS moved_ms, min(statement_key) <> max(statement_key) AS moved_on,
+        min(price_micros) <> max(price_micros) AS repriced
     FROM charge_change
     WHERE exact <> 0
     GROUP BY unit_id, holder, local_day
 ),
 ranked AS (
     SELECT c.line_key,
-        min(CASE WHEN p.moved_ms <> 0 THEN 1 WHEN p.statements > 1 AND p.holder <> 0 THEN 2 WHEN p.statements > 1 THEN 3
-            WHEN p.prices > 1 THEN 4 ELSE 5 END) AS rank
+        min(CASE WHEN p.moved_ms <> 0 THEN 1 WHEN p.moved_on AND p.holder <> 0 THEN 2 WHEN p.moved_on THEN 3
+            WHEN p.repriced THEN 4 ELSE 5 END) AS rank
     FROM charge_change c
     JOIN place p ON p.unit_id = c.unit_id AND p.holder = c.holder AND p.local_day = c.local_day
     WHERE c.exact <> 0

@@ -16,14 +16,16 @@ WITH member AS (
             * coalesce(e.granted_mem_bytes, e.cards * (e.card_bytes / 72072 * (e.card_units / 1000)))
         AND e.use_ppm < l.resident_mean_ppm AND e.use_known_ppm >= l.coverage_ppm AND e.to_ms - e.from_ms >= l.resident_ms
 ),
-per_cell AS (
-    SELECT m.workload, c.cell, count(DISTINCT c.holder) AS held,
-        count(DISTINCT CASE WHEN c.rest_ms < c.covered_ms THEN c.holder END) AS busy
+replica_cell AS (
+    SELECT m.workload, c.cell, c.holder, max(CASE WHEN c.rest_ms < c.covered_ms THEN 1 ELSE 0 END) AS busy
     FROM holder_cell c
     JOIN member m ON m.holder = c.holder
     WHERE c.day >= CAST($from_day AS INT) AND c.day <= CAST($to_day AS INT)
         AND c.cell >= CAST($from_cell AS BIGINT) AND c.cell < CAST($to_cell AS BIGINT)
-    GROUP BY m.workload, c.cell
+    GROUP BY m.workload, c.cell, c.holder
+),
+per_cell AS (
+    SELECT workload, cell, count(*) AS held, sum(busy) AS busy FROM replica_cell GROUP BY workload, cell
 ),
 replicas AS (
     SELECT workload, max(held) AS held, max(busy) AS busy FROM per_cell GROUP BY workload

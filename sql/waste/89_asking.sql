@@ -30,10 +30,12 @@ fit AS (
     WHERE c.req_model IS NULL OR p.model IS NULL
         OR regexp_like(lower(p.model), regexp_replace(lower(c.req_model), '([.+*?()\[{}$])', '[\1]', 'g'))
 ),
+fit_pool AS (
+    SELECT job_id, pool, max(CASE WHEN own_queue THEN 1 ELSE 0 END) AS own FROM fit GROUP BY job_id, pool
+),
 pool_of AS (
-    SELECT job_id, count(DISTINCT pool) AS pools, max(pool) AS pool, count(DISTINCT CASE WHEN own_queue THEN pool END) AS own_pools,
-        max(CASE WHEN own_queue THEN pool END) AS own_pool
-    FROM fit
+    SELECT job_id, count(*) AS pools, max(pool) AS pool, sum(own) AS own_pools, max(CASE WHEN own = 1 THEN pool END) AS own_pool
+    FROM fit_pool
     GROUP BY job_id
 )
 SELECT c.job_id, c.from_ms, c.to_ms, c.units, c.cluster, c.account, c."user", c.labels,

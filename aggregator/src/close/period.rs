@@ -57,20 +57,26 @@ pub fn phase(window: Window, closed: bool, now_ms: i64) -> Phase {
     }
 }
 
-/// Whether a window has usage, and to which instant, epoch ms.
+/// Whether a window has usage, and to which instant, epoch ms. Its last day is looked at first: nearly always it has some.
 pub(super) async fn usage_to(reader: &Reader, window: Window) -> Result<Option<i64>, CloseError> {
-    let params = Params::from([
-        ("from_ms", bigint(window.from_ms)),
-        ("to_ms", bigint(window.to_ms)),
-        ("from_day", int(day_of(window.from_ms) as i32)),
-        ("to_day", int(day_of(window.to_ms - 1) as i32)),
-    ]);
-    let (_, rows) = reader.engine().run("close/34_any_usage", &params).await?;
-    let mut to_ms = None;
-    for b in &rows {
-        to_ms = to_ms.max(Columns(b).long("to_ms")?.into_iter().flatten().max());
+    let Some((first, last)) = reader.build().days else { return Ok(None) };
+    let first = first.max(day_of(window.from_ms) as i32);
+    let last = last.min(day_of(window.to_ms - 1) as i32);
+    for (from_day, to_day) in [(last, last), (first, last - 1)] {
+        let params = Params::from([
+            ("from_ms", bigint(window.from_ms)),
+            ("to_ms", bigint(window.to_ms)),
+            ("from_day", int(from_day)),
+            ("to_day", int(to_day)),
+        ]);
+        let (_, rows) = reader.engine().run("close/34_any_usage", &params).await?;
+        for b in &rows {
+            if let Some(to_ms) = Columns(b).long("to_ms")?.into_iter().flatten().max() {
+                return Ok(Some(to_ms));
+            }
+        }
     }
-    Ok(to_ms)
+    Ok(None)
 }
 
 /// First and last month that the ledger has days of.

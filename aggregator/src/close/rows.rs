@@ -93,13 +93,6 @@ pub(super) fn output_sha256(lines: &[StatementLineRow], charges: &[RecordBatch])
     Ok(hex(&hash.finalize()))
 }
 
-/// SHA-256 over the rows of one table, in the order given.
-pub(super) fn rows_sha256(spec: &Table, batches: &[RecordBatch]) -> Result<String, ReportError> {
-    let mut hash = Sha256::new();
-    hash_rows(&mut hash, spec, batches)?;
-    Ok(hex(&hash.finalize()))
-}
-
 fn hash_rows(hash: &mut Sha256, spec: &Table, batches: &[RecordBatch]) -> Result<(), ReportError> {
     let schema = spec.schema();
     let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).filter(|n| *n != "close_id").collect();

@@ -5,7 +5,6 @@ use std::io::Write;
 use anyhow::Context;
 use gpuledger_aggregator::report::{self, Format};
 use gpuledger_control::ReferenceTable;
-use gpuledger_native::memory;
 
 pub(crate) use export::exported;
 pub(crate) use reference::{actor, import_as, import_dry};
@@ -50,7 +49,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<Outcome> {
         return live::collect(asked);
     }
     if !runs_on(&args.command) {
-        memory::keep_freed();
+        gpuledger_allocator::keep_freed();
     }
     let place = Place::of(&args.global)?;
     let threads = place.partitions().max(2);

@@ -1,8 +1,14 @@
-//! What the program's allocator does with memory that was given back.
+//! The program's allocator, and what it does with memory that was given back. Whoever links this crate takes all of its memory from
+//! mimalloc, libraries in C too: an engine's threads ask for memory all the time, and wait for each other in the system's allocator.
+//! The collectors, which stay small, do not link it.
 
 use std::ffi::c_long;
 
 use libmimalloc_sys::{mi_option_set, mi_option_t};
+use mimalloc::MiMalloc;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// `mi_option_purge_delay` of mimalloc 2 and 3 (`mimalloc.h`): ms after which memory that was freed goes back to the system; -1: never.
 const PURGE_DELAY: mi_option_t = 15;
