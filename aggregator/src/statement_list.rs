@@ -75,6 +75,7 @@ statements!(
     "close/21_change",
     "close/22_correction",
     "close/23_charge_change",
+    "close/23_charge_differs",
     "close/24_cause",
     "close/25_correction_charge",
     "close/26_ordered_charge",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use datafusion::arrow::array::RecordBatch;
 use gpuledger_schema::unit::DAY_MS;
 use gpuledger_schema::window::Window;
 
@@ -24,7 +25,7 @@ pub(super) async fn findings(
     known: Window,
 ) -> Result<BTreeMap<&'static str, Finding>, ReportError> {
     let parts = stretches(reader.engine(), window, ROWS_AT_ONCE).await?;
-    let mut out: BTreeMap<&'static str, Finding> = BTreeMap::new();
+    let mut rows: BTreeMap<&'static str, Vec<RecordBatch>> = OF_CELLS.map(|(id, _)| (id, Vec::new())).into();
     for (i, part) in parts.iter().enumerate() {
         let session = reader.fork().await?;
         let engine = session.engine();
@@ -35,12 +36,10 @@ pub(super) async fn findings(
         let asked = Params::from([("from_ms", bigint(from_ms)), ("to_ms", bigint(to_ms))]);
         for (id, statement) in OF_CELLS {
             let params = if id == "L1" { asked.clone() } else { Params::new() };
-            let found = from(id, &engine.run(statement, &params).await?.1, true);
-            let all = Finding::both(out.remove(id), Some(found));
-            out.extend(all.map(|f| (id, f)));
+            rows.entry(id).or_default().extend(engine.run(statement, &params).await?.1);
         }
     }
-    Ok(out)
+    Ok(rows.into_iter().map(|(id, rows)| (id, from(id, &rows, true))).collect())
 }
 
 /// A window in parts that meet at UTC midnights, each with no more rows than `most` where it has several days.
@@ -66,7 +65,7 @@ async fn stretches(engine: &Engine, window: Window, most: i64) -> Result<Vec<Win
 mod tests {
     use std::sync::Arc;
 
-    use datafusion::arrow::array::{Int32Array, RecordBatch};
+    use datafusion::arrow::array::Int32Array;
     use datafusion::arrow::datatypes::{DataType, Field, Schema};
 
     use super::*;

@@ -126,6 +126,7 @@ async fn correction(engine: &Engine, of: &Period, into: &Period, close_id: &str)
     let mut out = Correction { period: of.name.clone(), lines: Vec::new(), charges: Vec::new() };
     let mut causes = BTreeMap::new();
     if changed > 0 {
+        engine.step("close/23_charge_differs", &none).await?;
         engine.step("close/23_charge_change", &none).await?;
         for b in &engine.run("close/24_cause", &none).await?.1 {
             causes.extend(Columns(b).word("line_key")?.into_iter().zip(Columns(b).word("cause")?));
