@@ -11,7 +11,7 @@ use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{ParamValues, ScalarValue};
-use datafusion::datasource::MemTable;
+use datafusion::datasource::{MemTable, ViewTable};
 use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::LogicalPlan;
@@ -188,7 +188,16 @@ impl Engine {
         Ok(self.step_rows(name, params).await?.iter().map(RecordBatch::num_rows).sum())
     }
 
-    /// The same, giving the rows.
+    /// Registers a statement as a view under its declared output: each statement that reads it runs it again, with the columns that it
+    /// asks for. For what has too many rows to be kept.
+    pub async fn view(&self, name: &str, params: &Params) -> Result<(), EngineError> {
+        let statement = statement::find(name).ok_or_else(|| EngineError::Unknown(name.to_owned()))?;
+        let output = statement.header()?.output;
+        let plan = self.plan(name, params).await?.into_unoptimized_plan();
+        self.register(&output, Arc::new(ViewTable::new(plan, None)))
+    }
+
+    /// The same as [`Self::step`], giving the rows.
     pub async fn step_rows(&self, name: &str, params: &Params) -> Result<Vec<RecordBatch>, EngineError> {
         let statement = statement::find(name).ok_or_else(|| EngineError::Unknown(name.to_owned()))?;
         let output = statement.header()?.output;

@@ -43,7 +43,6 @@ statements!(
     "charge/85_statement_line",
     "charge/86_class",
     "charge/88_used",
-    "charge/89_owned",
     "charge/90_round",
     "charge/91_hand_down",
     "charge/92_beside_fact",

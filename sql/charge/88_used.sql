@@ -1,5 +1,7 @@
 -- Usage inside the asked window by cell, with its local day: what findings and fleet indicators look at, which ask in which cell
 -- something was. A row that an edge (or the window's) cuts stands once for each slice, with the part a_ms to b_ms of it.
+-- Who pays for it is `owned_at` by unit, holder and epoch. Of a large fleet these are more rows than memory holds: it is a view, read
+-- anew by each statement, of its columns those that it asks for.
 -- grain: unit x cell x holder x usage row x slice. units: ms, epoch ms
 -- inputs: usage, slice
 -- parameters: from_day INT, to_day INT

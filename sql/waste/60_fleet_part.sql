@@ -5,24 +5,25 @@
 -- mem_byte_ms / card_byte_ms: the holder's highest memory of each cell, and the card's memory, each x held time, where both
 -- are known: their quotient is the memory rate. judged_ms: held time for which effective time is known.
 -- grain: pool x tier x queue x team x task type x model x cluster x week x part. units: ms, bytes x ms
--- inputs: owned, used, calendar, unit, run
+-- inputs: owned_at, used, use_kind, calendar, unit, run
 -- parameters: day_from_hour INT, day_to_hour INT
 -- output: fleet_part
 WITH placed AS (
-    SELECT o.pool, coalesce(o.tier, '-') AS tier, coalesce(r.queue, n.queue, '-') AS queue,
-        coalesce(o.team, '(platform)') AS team, CASE WHEN o.holder = 0 THEN '-' ELSE o.task_type END AS task_type,
-        coalesce(o.model, '-') AS model, coalesce(n.cluster, r.cluster, '-') AS cluster, c.week,
+    SELECT k.pool, coalesce(k.tier, '-') AS tier, coalesce(r.queue, n.queue, '-') AS queue,
+        coalesce(k.team, '(platform)') AS team, CASE WHEN o.holder = 0 THEN '-' ELSE k.task_type END AS task_type,
+        coalesce(k.model, '-') AS model, coalesce(n.cluster, r.cluster, '-') AS cluster, c.week,
         CASE WHEN NOT c.workday THEN 'weekend'
             WHEN c.hour >= CAST($day_from_hour AS INT) AND c.hour < CAST($day_to_hour AS INT) THEN 'workday'
             ELSE 'night' END AS part,
-        o.parts, o.parts_before, o.a_ms - u.from_ms AS a, o.b_ms - u.from_ms AS b, u.to_ms - u.from_ms AS len,
+        o.parts, o.parts_before, u.a_ms - u.from_ms AS a, u.b_ms - u.from_ms AS b, u.to_ms - u.from_ms AS len,
         u.busy_ms, u.held_idle_ms, u.held_unmeasured_ms, u.unallocated_ms, u.unavailable_ms, u.unobserved_ms, u.covered_ms,
         u.effective_ms, u.estimated_ms, u.mem_peak_bytes, n.memory_bytes
-    FROM owned o
-    JOIN used u ON u.unit_id = o.unit_id AND u.cell = o.cell AND u.holder = o.holder AND u.from_ms = o.from_ms AND u.slice_ms = o.slice_ms
-    JOIN calendar c ON c.cell = o.cell
-    LEFT JOIN unit n ON n.unit_id = o.unit_id
-    LEFT JOIN run r ON r.holder = o.holder
+    FROM use_kind k
+    JOIN owned_at o ON o.use_no = k.use_no
+    JOIN used u ON u.unit_id = o.unit_id AND u.holder = o.holder AND u.epoch_ms = o.epoch_ms
+    JOIN calendar c ON c.cell = u.cell
+    LEFT JOIN unit n ON n.unit_id = u.unit_id
+    LEFT JOIN run r ON r.holder = u.holder
 ),
 cut AS (
     SELECT pool, tier, queue, team, task_type, model, cluster, week, part, parts, parts_before, mem_peak_bytes, memory_bytes,

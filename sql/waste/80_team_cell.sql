@@ -1,13 +1,14 @@
 -- What each holder held of a pool in each cell for a team, cut and split as the charge does it (telescoping floor).
 -- grain: pool x team x cell x holder. units: ms, epoch ms
--- inputs: owned, used, run
+-- inputs: owned_at, used, use_kind, run
 -- parameters: none
 -- output: team_cell
 WITH placed AS (
-    SELECT o.pool, o.team, o.cell, o.holder, o.parts, o.parts_before, o.a_ms - u.from_ms AS a, o.b_ms - u.from_ms AS b,
+    SELECT k.pool, k.team, u.cell, u.holder, o.parts, o.parts_before, u.a_ms - u.from_ms AS a, u.b_ms - u.from_ms AS b,
         u.to_ms - u.from_ms AS len, u.busy_ms, u.held_idle_ms, u.held_unmeasured_ms
-    FROM owned o
-    JOIN used u ON u.unit_id = o.unit_id AND u.cell = o.cell AND u.holder = o.holder AND u.from_ms = o.from_ms AND u.slice_ms = o.slice_ms
+    FROM use_kind k
+    JOIN owned_at o ON o.use_no = k.use_no
+    JOIN used u ON u.unit_id = o.unit_id AND u.holder = o.holder AND u.epoch_ms = o.epoch_ms
     WHERE o.holder <> 0
 ),
 cut AS (

@@ -14,7 +14,7 @@ pub(crate) enum Depth {
     Charges,
     /// Charges with everything by which reports group them.
     Facts,
-    /// Usage by cell with who pays for it, besides.
+    /// Usage by cell, besides.
     Cells,
 }
 
@@ -36,6 +36,9 @@ enum Told {
 
 /// The step that gives each pool its terms.
 const TERMS: &str = "charge/33_pool_terms";
+
+/// Usage by cell, a view.
+const USED: &str = "charge/88_used";
 
 /// The steps, in order, each with what it is told and the depth that it belongs to.
 const STEPS: &[(&str, Told, Depth)] = &[
@@ -77,12 +80,9 @@ const STEPS: &[(&str, Told, Depth)] = &[
     ("charge/80_beside", Told::Nothing, Depth::Charges),
     ("charge/60_fact", Told::Nothing, Depth::Facts),
     ("charge/92_beside_fact", Told::Nothing, Depth::Facts),
-    ("charge/88_used", Told::Days, Depth::Cells),
-    ("charge/89_owned", Told::Nothing, Depth::Cells),
 ];
 
-/// Prices a window for reports that look at cells too; the session then has `charge`, `fact`, `used`, `owned` and what they
-/// came from.
+/// Prices a window for reports that look at cells too; the session then has `charge`, `fact`, `used` and what they came from.
 ///
 /// # Errors
 /// When a statement fails.
@@ -126,6 +126,9 @@ pub(crate) async fn price(reader: &Reader, window: Window, zone: Tz, depth: Dept
                 Params::from([("mode", text(mode.unwrap_or_default())), ("share", text(share.unwrap_or_default()))]);
             reader.engine().step("read/67_asked_terms", &asked).await?;
         }
+    }
+    if depth == Depth::Cells {
+        reader.engine().view(USED, &days).await?;
     }
     *priced = Some(Priced { window, zone, depth });
     Ok(())
